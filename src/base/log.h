@@ -1,0 +1,22 @@
+// Log lines for the operator, on standard error: `2026-01-02T03:04:05.678Z W text` (systemd's
+// journal adds the rest).
+//
+// A line names job, node, run or file. What repeats is said once by its caller, not filtered here.
+// Thread safety: any thread. The sink writes under a lock of its own, so the lock-free path never
+// logs.
+#pragma once
+
+#include <string_view>
+
+namespace assay {
+
+enum class LogLevel { kDebug, kInfo, kWarn, kError, kOff };
+
+void SetLogLevel(LogLevel level);
+void Log(LogLevel level, std::string_view text);
+inline void LogDebug(std::string_view text) { Log(LogLevel::kDebug, text); }
+inline void LogInfo(std::string_view text) { Log(LogLevel::kInfo, text); }
+inline void LogWarn(std::string_view text) { Log(LogLevel::kWarn, text); }
+inline void LogError(std::string_view text) { Log(LogLevel::kError, text); }
+
+}  // namespace assay
