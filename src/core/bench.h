@@ -1,0 +1,217 @@
+// The agent's logic: which worker does what, when it is ended, what is answered. Pure like
+// cluster.h.
+//
+//   BenchOutput out;
+//   bench.Step(event, now, &out);
+//   spool.Commit(out.records);           // then, and only then:
+//   perform(out.effects);                // workers, messages
+//
+// Invariants:
+// 1. A device has at most one worker, and one run, at a time.
+// 2. An op is recorded as begun before its worker is told to run it; so after a restart "begun and
+// not answered" means that
+//    the device must be made safe before the op's outcome (1, or 4 if its voltage stays changed)
+//    exists.
+// 3. An outcome never changes once it is recorded, and is kept until the coordinator said that it
+// is committed.
+// 4. The last outcome of a rank is sent only when its worker is gone: it tells the coordinator that
+// the device is free.
+// 5. Every begun op has an outcome by its deadline + kill_grace + the time to make the device safe
+// (bounded too).
+//
+// A message that leaves while no link is up is dropped: LinkUp says everything again.
+// Thread safety: none; the agent's loop owns it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/link.h"
+#include "core/model.h"
+
+namespace assay {
+
+// One worker process: for a rank of a run, on its device.
+struct WorkerKey {
+  RunId run = kNoRun;
+  std::int32_t rank = 0;
+  auto operator<=>(const WorkerKey&) const = default;
+};
+
+// --- Events
+// --------------------------------------------------------------------------------------------------------
+
+struct LinkUp {};  // the stream stands: the bench says Hello
+struct LinkDown {};
+struct CoordinatorSaid {
+  CoordinatorMessage message;
+};
+struct WorkerOpened {  // the driver opened the device
+  WorkerKey worker;
+};
+struct WorkerFailed {  // it could not; the worker still lives and will be told to quit
+  WorkerKey worker;
+  std::string reason;
+};
+struct WorkerProgressed {
+  WorkerKey worker;
+  Op op = Op::kAic;
+  std::int32_t percent = 0;
+  std::string text;
+};
+struct WorkerP2pPrepared {
+  WorkerKey worker;
+  std::string blob;   // what its peers need
+  std::string error;  // not empty: it cannot take part
+};
+struct WorkerOpDone {
+  WorkerKey worker;
+  Op op = Op::kAic;
+  OutcomeCode code = OutcomeCode::kOk;
+  std::string detail;
+};
+// The process has been reaped. `how` is for people: "signal 11", "exit status 3", "could not be
+// started: ...".
+struct WorkerGone {
+  WorkerKey worker;
+  std::string how;
+};
+// A MakeSafe effect has ended (its own process is reaped).
+struct DeviceSafe {
+  WorkerKey worker;
+  bool voltage_changed = false;
+  std::string detail;
+};
+struct StopAsked {  // the first SIGTERM: no more work; the op under way is waited for up to `grace`
+  Ms grace = 0;
+};
+struct StopForced {};  // the second
+struct BenchTicked {};
+using BenchEvent = std::variant<LinkUp, LinkDown, CoordinatorSaid, WorkerOpened, WorkerFailed,
+                                WorkerProgressed, WorkerP2pPrepared, WorkerOpDone, WorkerGone,
+                                DeviceSafe, StopAsked, StopForced, BenchTicked>;
+
+// --- Records: what the agent's spool keeps
+// --------------------------------------------------------------------------
+
+struct SpooledRank {
+  AssignedRank assigned;
+  OpSet begun;
+  std::array<Ms, 2> begun_at{};  // [op]
+  OpSet answered;
+  OpSet acked;                      // the coordinator has committed it
+  std::array<Outcome, 2> outcomes;  // [op], where answered.Has(op)
+};
+struct SpooledRun {
+  Assign assign;  // its deadlines and grace; ranks are below
+  bool started = false;
+  std::vector<SpooledRank> ranks;
+};
+using Spooled = std::map<RunId, SpooledRun>;
+
+struct SpoolRun {  // new
+  Assign assign;
+};
+struct SpoolStarted {
+  RunId run = kNoRun;
+};
+struct SpoolBegun {
+  OutcomeKey key;
+  Ms at = 0;
+};
+struct SpoolOutcome {
+  OutcomeKey key;
+  Outcome outcome;
+};
+struct SpoolAcked {
+  OutcomeKey key;
+};
+struct SpoolDrop {  // nothing of it is owed any more
+  RunId run = kNoRun;
+};
+using SpoolRecord =
+    std::variant<SpoolRun, SpoolStarted, SpoolBegun, SpoolOutcome, SpoolAcked, SpoolDrop>;
+
+// --- Effects
+// --------------------------------------------------------------------------------------------------------
+
+struct SendToCoordinator {
+  AgentMessage message;
+};
+struct SpawnWorker {  // and open the device
+  WorkerKey worker;
+  std::int32_t device = 0;
+};
+struct RunAic {
+  WorkerKey worker;
+};
+// Every member of the group gets the same ranks and devices, in the same order; `index` is its own
+// place.
+struct P2pMember {
+  std::int32_t rank = 0;
+  std::int32_t device = 0;
+};
+struct PrepareP2p {
+  WorkerKey worker;
+  std::vector<P2pMember> group;
+  std::int32_t index = 0;
+};
+struct RunP2p {
+  WorkerKey worker;
+  std::vector<P2pMember> group;
+  std::int32_t index = 0;
+  std::vector<std::string> blobs;  // [place in group]
+};
+struct QuitWorker {  // it has nothing more to do; WorkerGone follows
+  WorkerKey worker;
+};
+struct KillWorker {  // SIGKILL; WorkerGone follows
+  WorkerKey worker;
+};
+// In a process of its own: read the device's voltage, restore it where the driver can. DeviceSafe
+// follows, bounded by `timeout` (then: voltage_changed with the reason).
+struct MakeSafe {
+  WorkerKey worker;
+  std::int32_t device = 0;
+  Ms timeout = 0;
+};
+using BenchEffect = std::variant<SendToCoordinator, SpawnWorker, RunAic, PrepareP2p, RunP2p,
+                                 QuitWorker, KillWorker, MakeSafe>;
+
+struct BenchOutput {
+  std::vector<SpoolRecord> records;
+  std::vector<BenchEffect> effects;
+};
+
+// --- The bench
+// ------------------------------------------------------------------------------------------------------
+
+class Bench {
+ public:
+  // `self` is what Hello says of this node. Runs in `spooled` are taken up: begun ops are made safe
+  // and answered `1 agent restarted during the test`, others `1 agent restarted before the test
+  // began`; the first Step does it.
+  Bench(Node self, Spooled spooled);
+  ~Bench();
+  Bench(Bench&&) noexcept;
+  Bench& operator=(Bench&&) noexcept;
+
+  void Step(const BenchEvent& event, Ms now, BenchOutput* out);
+
+  // The earliest time at which BenchTicked would do something; now + 1 h when there is none.
+  Ms NextDeadline(Ms now) const;
+
+  bool idle() const;   // no worker, no device being made safe
+  bool owing() const;  // an outcome is not acknowledged yet
+  const Spooled& spooled() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay

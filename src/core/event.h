@@ -1,0 +1,118 @@
+// Everything that can happen to the coordinator, as data. gRPC services translate wire messages
+// into these and post them; the control loop steps them through cluster.h.
+//
+// CallId, StreamId and LinkId are made by the shell and mean nothing here but themselves: a unary
+// call that waits for an answer, a server stream, an agent's stream.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/link.h"
+#include "core/model.h"
+
+namespace assay {
+
+using CallId = std::uint64_t;
+using StreamId = std::uint64_t;
+using LinkId = std::uint64_t;
+
+// Who calls, for the certificates that come later: today everybody is a local operator.
+struct Caller {
+  std::string who;   // the peer's address, for events and log
+  std::string role;  // as it says itself; not trusted
+};
+
+enum class ExecutorDemand : std::uint8_t { kAuto, kSubscriber, kAgent };
+
+// Recover/StressTest and admin StartRun.
+struct StressRequested {
+  CallId call = 0;
+  Caller caller;
+  std::string job;
+  std::map<std::string, std::vector<std::int64_t>>
+      node_ops;                       // rank table's node -> ops, as the wire has them
+  std::vector<std::int64_t> all_ops;  // when not empty: these on every node, node_ops is ignored
+  ExecutorDemand demand = ExecutorDemand::kAuto;
+  bool check = false;  // say the plan, run nothing
+};
+
+// Recover/ReplyStressTestResult: as it came, not yet judged.
+struct ReplyItem {
+  std::string rank;
+  std::string op;
+  std::string code;
+  std::string text;
+};
+struct Replied {
+  CallId call = 0;
+  Caller caller;
+  std::string job;
+  std::vector<ReplyItem> items;
+};
+
+// A stream that hears of a job: kNotify = SubscribeNotifyExecStressTest, kResult =
+// SubscribeStressTestResponse.
+enum class Topic : std::uint8_t { kNotify, kResult };
+struct StreamOpened {
+  StreamId stream = 0;
+  Topic topic = Topic::kNotify;
+  Caller caller;
+  std::string job;
+};
+// May come before its StreamOpened, or twice.
+struct StreamClosed {
+  StreamId stream = 0;
+};
+
+// Of agents' streams. The first message of a link is a Hello, or the link is ended.
+struct LinkSaid {
+  LinkId link = 0;
+  AgentMessage message;
+};
+struct LinkClosed {
+  LinkId link = 0;
+};
+
+struct JobApplied {
+  CallId call = 0;
+  Caller caller;
+  JobSpec spec;
+  std::optional<JobState>
+      state;               // none: keep; a new job is pending or running by its table's readiness
+  std::string table_text;  // "" : not ready
+  std::shared_ptr<const RankTable> table;  // read by the shell; never null
+};
+struct JobStateSet {
+  CallId call = 0;
+  Caller caller;
+  std::string job;
+  JobState state = JobState::kPending;
+};
+struct JobDeleted {
+  CallId call = 0;
+  Caller caller;
+  std::string job;
+};
+struct RunCancelled {
+  CallId call = 0;
+  Caller caller;
+  RunId run = kNoRun;
+};
+struct NodeForgotten {
+  CallId call = 0;
+  Caller caller;
+  std::string node;
+};
+// Time has passed; sent at NextDeadline() and at least once a second.
+struct Ticked {};
+
+using Event =
+    std::variant<StressRequested, Replied, StreamOpened, StreamClosed, LinkSaid, LinkClosed,
+                 JobApplied, JobStateSet, JobDeleted, RunCancelled, NodeForgotten, Ticked>;
+
+}  // namespace assay

@@ -1,0 +1,100 @@
+// What agents and the coordinator say to each other, as the core sees it; wire/fleet_wire.h turns
+// it into fleet.proto and back. Every message may be lost with its stream or repeated, and is
+// idempotent by (run, rank, op). Ages are milliseconds before the message was sent: the clocks of
+// two machines are never compared.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/model.h"
+
+namespace assay {
+
+inline constexpr std::uint32_t kFleetProtocol = 1;
+
+// Agent -> coordinator.
+struct HeldRun {
+  RunId run = kNoRun;
+  bool started = false;
+  bool operator==(const HeldRun&) const = default;
+};
+// First on every stream; `held` is every run of which the agent still has something.
+struct Hello {
+  std::uint32_t protocol = kFleetProtocol;
+  Node node;  // `attached` and `since` are not used
+  std::vector<HeldRun> held;
+};
+// Each rank of the run on this node has a worker that waits, or its outcomes were sent before this.
+struct Ready {
+  RunId run = kNoRun;
+};
+struct Progress {
+  RunId run = kNoRun;
+  std::int32_t rank = 0;
+  Op op = Op::kAic;
+  bool started = false;
+  std::int32_t percent = 0;
+  std::string text;
+};
+struct OutcomeReport {
+  RunId run = kNoRun;
+  std::int32_t rank = 0;
+  Op op = Op::kAic;
+  OutcomeCode code = OutcomeCode::kOk;
+  std::string detail;
+  Ms started_ago = -1;  // -1: never started
+  Ms finished_ago = 0;
+};
+// The last outcome of a rank is sent only when nothing holds its device any more: it ends the
+// lease.
+struct Outcomes {
+  std::vector<OutcomeReport> reports;
+};
+// Nothing of the run is held any more and its devices are safe.
+struct Discarded {
+  RunId run = kNoRun;
+};
+using AgentMessage = std::variant<Hello, Ready, Progress, Outcomes, Discarded>;
+
+// Coordinator -> agent.
+struct Welcome {
+  Ms heartbeat = 0;
+};
+struct AssignedRank {
+  std::int32_t rank = 0;
+  std::int32_t device = 0;
+  OpSet ops;
+  bool operator==(const AssignedRank&) const = default;
+};
+struct Assign {
+  RunId run = kNoRun;
+  std::string job;
+  std::vector<AssignedRank> ranks;
+  Ms aic_deadline = 0;
+  Ms p2p_deadline = 0;
+  Ms kill_grace = 0;
+};
+struct Start {
+  RunId run = kNoRun;
+};
+struct Cancel {
+  RunId run = kNoRun;
+};
+struct Discard {
+  RunId run = kNoRun;
+};
+struct OutcomeKey {
+  RunId run = kNoRun;
+  std::int32_t rank = 0;
+  Op op = Op::kAic;
+  auto operator<=>(const OutcomeKey&) const = default;
+};
+struct Ack {
+  std::vector<OutcomeKey> keys;
+};
+using CoordinatorMessage = std::variant<Welcome, Assign, Start, Cancel, Discard, Ack>;
+
+}  // namespace assay
