@@ -1,0 +1,76 @@
+// Reads a rank table: which rank of a job runs on which device of which node.
+//
+// Every form that training jobs on Ascend really come with is read (docs/rank-tables.md):
+// server_list (HCCL 1.0, 1.2, OXC 1.4, ClusterD's job summary), rank_list (2.0), group_list (0.1
+// "lab" and "cloud") and node_list (1.1). Only the mapping is kept; who needs more of a table (job
+// signals) reads the raw text again. The rules, with their sources, are in
+// tests/data/ranktables/README.md.
+//
+// Pure: no I/O, no clock. Thread safety: values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+struct RankPlace {
+  std::int32_t rank = 0;
+  std::int32_t device = -1;  // physical id; -1: the rank runs on the host's processor
+  std::uint32_t node = 0;    // index into RankTable::nodes
+
+  bool operator==(const RankPlace&) const = default;
+};
+
+struct TableNode {
+  // server_name, else server_id, else host_ip; node_addr in 1.1; net_instance_id of net_layer 0 in
+  // 2.0. Unique in the table, without control characters. Empty: a 2.0 table does not say.
+  std::string name;
+  // IP addresses of the host that no other node of the table claims (host_ip; 2.0: addresses of
+  // net_layer 3), by which its agent may be found when no agent has the name. Never the name
+  // itself.
+  std::vector<std::string> aliases;
+};
+
+// Ranks ascend, each once; a device (but -1) of a node appears once; every node has a rank.
+struct RankTable {
+  std::vector<TableNode> nodes;  // in the order of the table
+  std::vector<RankPlace> ranks;
+  std::vector<std::string> warnings;  // at most one of a kind, each under 1 KB, without the source
+};
+
+struct RankTableLimits {
+  std::size_t bytes = std::size_t{64} << 20;
+  std::uint32_t ranks = 65'536;     // also the bound of rank ids; documented for 2.0
+  std::uint32_t device_id_v1 = 15;  // the highest; 7 on the first 910
+  std::uint32_t device_id_v2 = 64;
+};
+
+enum class TableVerdict {
+  kAccept,
+  kAcceptWarn,  // the mapping is safe, the warnings should be seen
+  kNotReady,    // may be right soon: empty, half written, or says itself that it is not complete
+  kReject,
+};
+
+std::string_view VerdictName(TableVerdict verdict);  // accept, accept-warn, not-ready, reject
+
+struct TableReading {
+  TableVerdict verdict = TableVerdict::kReject;
+  RankTable table;    // empty unless accepted
+  std::string error;  // empty if accepted; else source, place and value, valid UTF-8 under 1 KB
+
+  bool accepted() const {
+    return verdict == TableVerdict::kAccept || verdict == TableVerdict::kAcceptWarn;
+  }
+};
+
+// text: what the file holds. source: the file or job, for errors. Anything is a valid argument;
+// time is linear in the size of text, memory beyond the answer a few dozen bytes per rank.
+TableReading ReadRankTable(std::string_view text, std::string_view source,
+                           const RankTableLimits& limits = {});
+
+}  // namespace assay
