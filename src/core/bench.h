@@ -9,20 +9,20 @@
 // Invariants:
 // 1. A device has at most one worker, and one run, at a time.
 // 2. An op is recorded as begun before its worker is told to run it; so after a restart "begun and
-// not answered" means that
-//    the device must be made safe before the op's outcome (1, or 4 if its voltage stays changed)
-//    exists.
+//    not answered" means that the device must be made safe before the op's outcome (1, or 4 if its
+//    voltage stays changed) exists.
 // 3. An outcome never changes once it is recorded, and is kept until the coordinator said that it
-// is committed.
-// 4. The last outcome of a rank is sent only when its worker is gone: it tells the coordinator that
-// the device is free.
-// 5. Every begun op has an outcome by its deadline + kill_grace + the time to make the device safe
-// (bounded too).
+//    is committed. A rank's ops are answered in their order.
+// 4. The last outcome of a rank is sent only when its worker is gone and its device safe: it tells
+//    the coordinator that the device is free.
+// 5. Every begun op has an outcome by its deadline + kill_grace + the time to end its worker and to
+//    make the device safe (the shell bounds both).
 //
 // A message that leaves while no link is up is dropped: LinkUp says everything again.
 // Thread safety: none; the agent's loop owns it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -42,8 +42,7 @@ struct WorkerKey {
   auto operator<=>(const WorkerKey&) const = default;
 };
 
-// --- Events
-// --------------------------------------------------------------------------------------------------------
+// --- Events --------------------------------------------------------------------------------------
 
 struct LinkUp {};  // the stream stands: the bench says Hello
 struct LinkDown {};
@@ -75,12 +74,14 @@ struct WorkerOpDone {
   std::string detail;
 };
 // The process has been reaped. `how` is for people: "signal 11", "exit status 3", "could not be
-// started: ...".
+// started: ...". What it printed last, if anything, follows after a newline.
 struct WorkerGone {
   WorkerKey worker;
   std::string how;
 };
-// A MakeSafe effect has ended (its own process is reaped).
+// A MakeSafe effect has ended (its own process is reaped). An op that was answered before (its
+// worker did not quit and was killed) keeps its outcome, so the shell logs a voltage that stays
+// changed.
 struct DeviceSafe {
   WorkerKey worker;
   bool voltage_changed = false;
@@ -95,8 +96,7 @@ using BenchEvent = std::variant<LinkUp, LinkDown, CoordinatorSaid, WorkerOpened,
                                 WorkerProgressed, WorkerP2pPrepared, WorkerOpDone, WorkerGone,
                                 DeviceSafe, StopAsked, StopForced, BenchTicked>;
 
-// --- Records: what the agent's spool keeps
-// --------------------------------------------------------------------------
+// --- Records: what the agent's spool keeps -------------------------------------------------------
 
 struct SpooledRank {
   AssignedRank assigned;
@@ -105,16 +105,18 @@ struct SpooledRank {
   OpSet answered;
   OpSet acked;                      // the coordinator has committed it
   std::array<Outcome, 2> outcomes;  // [op], where answered.Has(op)
+  bool operator==(const SpooledRank&) const = default;
 };
 struct SpooledRun {
-  Assign assign;  // its deadlines and grace; ranks are below
+  Assign assign;  // its deadlines and grace; without ranks, which are below
   bool started = false;
-  std::vector<SpooledRank> ranks;
+  std::vector<SpooledRank> ranks;  // ascending by rank
+  bool operator==(const SpooledRun&) const = default;
 };
 using Spooled = std::map<RunId, SpooledRun>;
 
 struct SpoolRun {  // new
-  Assign assign;
+  Assign assign;   // ranks ascending, each once, none without ops
 };
 struct SpoolStarted {
   RunId run = kNoRun;
@@ -136,8 +138,11 @@ struct SpoolDrop {  // nothing of it is owed any more
 using SpoolRecord =
     std::variant<SpoolRun, SpoolStarted, SpoolBegun, SpoolOutcome, SpoolAcked, SpoolDrop>;
 
-// --- Effects
-// --------------------------------------------------------------------------------------------------------
+// What a record means: a spool that has stored it loads this. Records of unknown runs, ranks and
+// ops change nothing.
+void Apply(const SpoolRecord& record, Spooled* spooled);
+
+// --- Effects -------------------------------------------------------------------------------------
 
 struct SendToCoordinator {
   AgentMessage message;
@@ -187,14 +192,13 @@ struct BenchOutput {
   std::vector<BenchEffect> effects;
 };
 
-// --- The bench
-// ------------------------------------------------------------------------------------------------------
+// --- The bench -----------------------------------------------------------------------------------
 
 class Bench {
  public:
-  // `self` is what Hello says of this node. Runs in `spooled` are taken up: begun ops are made safe
-  // and answered `1 agent restarted during the test`, others `1 agent restarted before the test
-  // began`; the first Step does it.
+  // `self` is what Hello says of this node; no device but its devices gets a worker. Runs in
+  // `spooled` are taken up by the first Step: devices with begun ops are made safe, and what is
+  // open is answered `1 agent restarted during the test` (or: `before the test began`).
   Bench(Node self, Spooled spooled);
   ~Bench();
   Bench(Bench&&) noexcept;
@@ -205,9 +209,9 @@ class Bench {
   // The earliest time at which BenchTicked would do something; now + 1 h when there is none.
   Ms NextDeadline(Ms now) const;
 
-  bool idle() const;   // no worker, no device being made safe
-  bool owing() const;  // an outcome is not acknowledged yet
-  const Spooled& spooled() const;
+  bool idle() const;               // no worker, no device being made safe
+  bool owing() const;              // an outcome is not acknowledged yet
+  const Spooled& spooled() const;  // as all records so far made it
 
  private:
   class Impl;

@@ -76,6 +76,7 @@ struct Assign {
   Ms aic_deadline = 0;
   Ms p2p_deadline = 0;
   Ms kill_grace = 0;
+  bool operator==(const Assign&) const = default;
 };
 struct Start {
   RunId run = kNoRun;
