@@ -22,6 +22,7 @@ enum class Code {
   kUnavailable,  // the other side cannot be reached or cannot store; try again
   kExhausted,    // a limit of ours
   kUnsupported,  // not something this build or machine can do
+  kReplaced,     // a newer one of the same kind took its place
   kInternal,     // a broken invariant or an environment error after start-up
 };
 
@@ -47,6 +48,7 @@ inline Status NotReadyError(std::string text) { return {Code::kNotReady, std::mo
 inline Status UnavailableError(std::string text) { return {Code::kUnavailable, std::move(text)}; }
 inline Status ExhaustedError(std::string text) { return {Code::kExhausted, std::move(text)}; }
 inline Status UnsupportedError(std::string text) { return {Code::kUnsupported, std::move(text)}; }
+inline Status ReplacedError(std::string text) { return {Code::kReplaced, std::move(text)}; }
 inline Status InternalError(std::string text) { return {Code::kInternal, std::move(text)}; }
 
 // A value or the Status that says why there is none. REQUIRES of value(): ok().

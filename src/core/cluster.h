@@ -20,22 +20,9 @@
 #include "core/effect.h"
 #include "core/event.h"
 #include "core/model.h"
+#include "core/settings.h"
 
 namespace assay {
-
-struct Settings {
-  Ms aic_deadline = 300'000;
-  Ms p2p_deadline = 600'000;
-  Ms start_allowance = 60'000;  // how long somebody who is away is waited for
-  Ms kill_grace = 30'000;       // from a deadline to the kill
-  Ms agent_timeout = 30'000;    // a silent agent's name is kept for it this long
-  Ms heartbeat = 5'000;         // agents say something this often
-  Ms reply_quiet =
-      12'000;  // from a job's last reply to the next notification (TaskD repeats replies for 10 s)
-  Ms owing = 1'200'000;           // how long an unanswered subscriber-run blocks the next
-  Ms reply_allowance = 60'000;    // added to the op deadlines of a subscriber's whole reply
-  Ms result_replay = 86'400'000;  // how old a result a late subscriber still gets
-};
 
 class Cluster {
  public:

@@ -64,7 +64,7 @@ struct StreamOpened {
   Caller caller;
   std::string job;
 };
-// May come before its StreamOpened, or twice.
+// Comes once for every stream, whoever ended it; it may overtake its StreamOpened.
 struct StreamClosed {
   StreamId stream = 0;
 };
@@ -74,6 +74,7 @@ struct LinkSaid {
   LinkId link = 0;
   AgentMessage message;
 };
+// Comes once for every link, whoever ended it; it may overtake what the link said.
 struct LinkClosed {
   LinkId link = 0;
 };

@@ -94,8 +94,10 @@ enum class PartState : std::uint8_t {
 std::string_view Name(PartState state);
 std::optional<PartState> PartStateFromName(std::string_view name);
 struct Part {
-  std::string node;      // as the rank table names it
-  std::string agent;     // who executes it; "" for a subscriber
+  std::string node;  // as the rank table names it
+  // The agent known on that node, else the node itself: its devices are leased under this name. For
+  // an agent-run it is who executes the part.
+  std::string agent;
   std::string identity;  // that agent's identity when it was chosen
   PartState state = PartState::kWaiting;
   bool operator==(const Part&) const = default;

@@ -1,0 +1,31 @@
+// Ids (streams, links) whose close overtook their opening: callbacks of one stream run on several
+// threads, so the queue may hand them over in either order. The opening is on its way, so there are
+// few; the bound is for ids that are closed and never opened. Internal to the core.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <set>
+
+namespace assay {
+
+class ClosedEarly {
+ public:
+  void Add(std::uint64_t id) {
+    if (!ids_.insert(id).second) return;
+    order_.push_back(id);
+    if (order_.size() <= kMax) return;
+    ids_.erase(order_.front());
+    order_.pop_front();
+  }
+  // True: it was closed before; it is forgotten now.
+  bool Take(std::uint64_t id) { return ids_.erase(id) > 0; }
+
+ private:
+  static constexpr std::size_t kMax = 50'000;
+  std::set<std::uint64_t> ids_;
+  std::deque<std::uint64_t> order_;  // may still name ids that were taken
+};
+
+}  // namespace assay

@@ -1,0 +1,24 @@
+// What one step of the cluster works with: the time and where its answers go. Internal to the core.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "core/effect.h"
+
+namespace assay {
+
+// REQUIRES: out outlives it; made anew for each step.
+struct Stepping {
+  Ms now = 0;
+  Output* out = nullptr;
+
+  void Store(Record record) const { out->records.push_back(std::move(record)); }
+  void Do(Effect effect) const { out->effects.push_back(std::move(effect)); }
+  void Note(std::string kind, std::string job, RunId run, std::string node,
+            std::string text) const {
+    Store(AddEvent{now, std::move(kind), std::move(job), run, std::move(node), std::move(text)});
+  }
+};
+
+}  // namespace assay
