@@ -1,0 +1,330 @@
+#include "store/database_file.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "base/log.h"
+
+namespace assay {
+namespace {
+
+// Pages of 4 KiB: worth copying when nothing else is to do; not to be put off any longer; somebody
+// keeps it from being used again.
+constexpr int kLogWorth = 1'000;
+constexpr int kLogUrgent = 16'384;
+constexpr int kLogLong = 65'536;
+constexpr std::int64_t kLogKeptBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kCacheKib = 32 * 1024;
+constexpr auto kQuickCheckTime = std::chrono::seconds(1);
+
+std::string SystemError(int error) { return std::generic_category().message(error); }
+
+// Its folder must exist, the file need not.
+Result<std::string> AbsolutePath(const std::string& file) {
+  if (file.empty()) return InvalidError("the database has no file name: name one");
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::weakly_canonical(file, error);
+  if (error)
+    return InvalidError("database " + file + ": " + error.message() + ": name another file");
+  const std::filesystem::path folder = path.parent_path();
+  if (!std::filesystem::is_directory(folder, error)) {
+    return NotFoundError("database " + file + ": the folder " + folder.string() +
+                         " does not exist: make it first, or name another file");
+  }
+  return path.string();
+}
+
+std::uint32_t BigEndian(const unsigned char* at) {
+  return std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 | std::uint32_t{at[2]} << 8 |
+         at[3];
+}
+
+Status NewerError(const std::string& file, std::int64_t version, const Schema& schema) {
+  return ConflictError("database " + file + " has schema version " + std::to_string(version) +
+                       ", this program knows versions up to " + std::to_string(schema.version) +
+                       ": start a newer program, or name another file");
+}
+
+Status ForeignError(const std::string& file) {
+  return InvalidError("database " + file +
+                      " is an SQLite database of another program: name another file");
+}
+
+// Whether there is a database of ours, by its first bytes (sqlite.org/fileformat2.html, 1.3);
+// false: nothing is there, or an empty file. What is refused is not touched.
+Result<bool> Exists(const std::string& file, const Schema& schema) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    const int error = errno;
+    if (error == ENOENT) return false;
+    return UnavailableError("database " + file + ": cannot open it: " + SystemError(error) +
+                            ": make it readable and writable for this user");
+  }
+  struct stat info {};
+  unsigned char header[100] = {};
+  ssize_t size = -1;
+  if (fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) {
+    size = pread(descriptor, header, sizeof header, 0);
+  }
+  close(descriptor);
+  if (size == 0) return false;
+  if (size < static_cast<ssize_t>(sizeof header) ||
+      std::string_view(reinterpret_cast<const char*>(header), 16) !=
+          std::string_view("SQLite format 3\0", 16)) {
+    return InvalidError("database " + file + " is not an SQLite database: name another file");
+  }
+  if (BigEndian(header + 68) != static_cast<std::uint32_t>(schema.application_id)) {
+    return ForeignError(file);
+  }
+  const auto version = static_cast<std::int32_t>(BigEndian(header + 60));
+  if (version > schema.version) return NewerError(file, version, schema);
+  return true;
+}
+
+void RemoveWithLogs(const std::string& file) {
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((file + suffix).c_str());
+}
+
+Status SyncFolder(const std::string& file) {
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0 || fsync(descriptor) != 0) {
+    const int error = errno;
+    if (descriptor >= 0) close(descriptor);
+    return UnavailableError("database " + file + ": cannot sync its folder: " + SystemError(error) +
+                            ": check the disk");
+  }
+  close(descriptor);
+  return Status::Ok();
+}
+
+bool LogHasData(const std::string& file) {
+  struct stat info {};
+  return stat((file + "-wal").c_str(), &info) == 0 && info.st_size > 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DatabaseFile>> DatabaseFile::Open(const std::string& file,
+                                                         const Schema& schema, mode_t mode) {
+  Result<std::string> path = AbsolutePath(file);
+  if (!path.ok()) return path.status();
+  Result<LockFile> lock = LockFile::Take(*path);
+  if (!lock.ok()) return lock.status();
+  Result<bool> exists = Exists(*path, schema);
+  if (!exists.ok()) return exists.status();
+
+  std::unique_ptr<DatabaseFile> made(
+      new DatabaseFile(*std::move(path), schema, std::move(lock).value()));
+  if (!*exists) {
+    Status status = made->Create(mode);
+    if (!status.ok()) return status;
+  }
+  const bool stopped_hard = LogHasData(made->file_);
+  Status status = made->Connect();
+  if (status.ok() && stopped_hard) status = made->QuickCheck();
+  if (!status.ok()) return status;
+  return made;
+}
+
+DatabaseFile::~DatabaseFile() {
+  const Status status = Close();
+  if (!status.ok()) LogError(status.text());
+}
+
+// Under another name first: the file is there only when it is complete.
+Status DatabaseFile::Create(mode_t mode) {
+  const std::string unfinished = file_ + ".new";
+  RemoveWithLogs(unfinished);
+  Status status = CreateNew(unfinished, mode);
+  if (!status.ok()) {
+    RemoveWithLogs(unfinished);
+    return status;
+  }
+  // Logs of a database that somebody removed would be played into the new one.
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) unlink((file_ + suffix).c_str());
+  if (rename(unfinished.c_str(), file_.c_str()) != 0) {
+    const int error = errno;
+    RemoveWithLogs(unfinished);
+    return UnavailableError("database " + file_ + ": cannot make it: " + SystemError(error) +
+                            ": make its folder writable for this user");
+  }
+  return SyncFolder(file_);
+}
+
+Status DatabaseFile::CreateNew(const std::string& path, mode_t mode) {
+  Result<std::unique_ptr<Database>> opened = Database::Open(path, Database::Access::kCreate);
+  if (!opened.ok()) return opened.status();
+  Database& database = **opened;
+  if (chmod(path.c_str(), mode) != 0) {
+    const int error = errno;
+    return UnavailableError("database " + path + ": cannot set its mode: " + SystemError(error));
+  }
+  Transaction transaction(&database);
+  Status status = transaction.Begin(Transaction::Kind::kWrite);
+  if (status.ok()) status = database.SetPragma("application_id", schema_.application_id);
+  if (status.ok()) status = database.SetPragma("user_version", schema_.version);
+  if (status.ok()) status = database.Exec(schema_.create_sql);
+  if (status.ok()) status = transaction.Commit();
+  // From here on the file says itself that it has a log.
+  if (status.ok()) status = database.SetWal();
+  if (status.ok()) status = database.Close();
+  return status;
+}
+
+Status DatabaseFile::Reopen() {
+  if (database_ != nullptr) {
+    // What a broken connection still says is of no use; a new one follows.
+    const Status closed = database_->Close();
+    if (!closed.ok()) LogWarn(closed.text());
+    database_.reset();
+  }
+  return Connect();
+}
+
+Status DatabaseFile::Connect() {
+  Result<std::unique_ptr<Database>> opened = Database::Open(file_, Database::Access::kReadWrite);
+  if (!opened.ok()) return opened.status();
+  std::unique_ptr<Database> database = std::move(opened).value();
+  // Until it is known to be ours, not even the close may change it.
+  Status status = database->SetCheckpointOnClose(false);
+  if (status.ok()) status = Admit(database.get());
+  if (status.ok()) status = database->KeepWalOnClose();
+  if (status.ok()) status = database->SetCheckpointOnClose(true);
+  if (status.ok()) status = database->SetWal();
+  if (status.ok()) status = database->SetPragma("synchronous", 2);
+  if (status.ok()) status = database->SetPragma("cache_size", -kCacheKib);
+  if (status.ok()) status = database->SetPragma("journal_size_limit", kLogKeptBytes);
+  if (!status.ok()) return status;
+  // Instead of the automatic checkpoint, which would run in the middle of a commit.
+  sqlite3_wal_hook(
+      database->handle(),
+      [](void* self, sqlite3*, const char*, int frames) {
+        auto* file = static_cast<DatabaseFile*>(self);
+        if (frames < file->log_) file->copied_ = 0;  // it was begun again
+        file->log_ = frames;
+        return SQLITE_OK;
+      },
+      this);
+  log_ = 0;
+  copied_ = 0;
+  database_ = std::move(database);
+  return Status::Ok();
+}
+
+// By the database as it is with its log, which the first bytes of the file may not show yet.
+Status DatabaseFile::Admit(Database* database) {
+  Result<std::int64_t> application = database->ReadInt("PRAGMA application_id");
+  if (!application.ok()) return application.status();
+  if (*application != schema_.application_id) return ForeignError(file_);
+  Result<std::int64_t> version = database->ReadInt("PRAGMA user_version");
+  if (!version.ok()) return version.status();
+  if (*version > schema_.version) return NewerError(file_, *version, schema_);
+  if (*version < schema_.version) return Migrate(database);
+  return Status::Ok();
+}
+
+Status DatabaseFile::Migrate(Database* database) {
+  Transaction transaction(database);
+  Status status = transaction.Begin(Transaction::Kind::kWrite);
+  if (!status.ok()) return status;
+  Result<std::int64_t> found = database->ReadInt("PRAGMA user_version");
+  if (!found.ok()) return found.status();
+  std::int64_t version = *found;
+  for (const Migration& migration : schema_.migrations) {
+    if (migration.from != version) continue;
+    status = database->Exec(migration.sql);
+    if (!status.ok()) return status;
+    ++version;
+  }
+  if (version != schema_.version) {
+    return InvalidError("database " + file_ + " has schema version " + std::to_string(*found) +
+                        ", from which no way leads to version " + std::to_string(schema_.version) +
+                        ": name another file");
+  }
+  status = database->SetPragma("user_version", version);
+  if (status.ok()) status = transaction.Commit();
+  if (!status.ok()) return status;
+  LogInfo("database " + file_ + ": migrated from schema version " + std::to_string(*found) +
+          " to " + std::to_string(version));
+  return Status::Ok();
+}
+
+// For so long as a start can wait: a big database is checked in part.
+Status DatabaseFile::QuickCheck() {
+  auto until = std::chrono::steady_clock::now() + kQuickCheckTime;
+  sqlite3_progress_handler(
+      database_->handle(), 100'000,
+      [](void* deadline) {
+        return std::chrono::steady_clock::now() > *static_cast<decltype(until)*>(deadline) ? 1 : 0;
+      },
+      &until);
+  std::string problem;
+  Status status;
+  {
+    Result<Statement> check = Statement::Prepare(*database_, "PRAGMA quick_check(1)");
+    if (!check.ok()) return check.status();
+    Rows rows = check->Query();
+    if (rows.Next()) problem = rows.Text(0);
+    status = rows.status();
+  }
+  sqlite3_progress_handler(database_->handle(), 0, nullptr, nullptr);
+  if (database_->must_reopen()) return status;
+  if (problem.empty() || problem == "ok") return Status::Ok();  // empty: out of time
+  return InternalError("database " + file_ + " is damaged (" + problem +
+                       "): check the disk, then restore a copy or move the file away");
+}
+
+Status DatabaseFile::CheckInPlace() {
+  int moved = 0;
+  const int code =
+      sqlite3_file_control(database_->handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (code != SQLITE_OK || moved == 0) return Status::Ok();
+  return UnavailableError("database " + file_ +
+                          " was moved or removed while in use: put it back, or restart");
+}
+
+void DatabaseFile::Idle() {
+  if (log_ - copied_ >= kLogWorth) Checkpoint();
+}
+
+void DatabaseFile::AfterCommit() {
+  if (log_ - copied_ >= kLogUrgent) Checkpoint();
+}
+
+void DatabaseFile::Checkpoint() {
+  if (database_ == nullptr) return;
+  const Result<Database::Checkpointed> done = database_->Checkpoint();
+  // Not tried again before the log has grown by as much, whatever came of it.
+  copied_ = log_;
+  if (!done.ok()) {
+    if (!said_trouble_) LogWarn(done.status().text() + ": the log grows meanwhile");
+    said_trouble_ = true;
+    return;
+  }
+  said_trouble_ = false;
+  const bool too_long = done->frames >= kLogLong && done->copied < done->frames;
+  if (too_long && !said_long_) {
+    LogWarn("database " + file_ + ": its log has grown to " + std::to_string(done->frames / 256) +
+            " MiB because a program reads without an end: end old sqlite3 shells");
+  }
+  said_long_ = too_long;
+}
+
+Status DatabaseFile::Close() {
+  if (database_ == nullptr) return Status::Ok();
+  Status status = database_->Close();
+  if (status.ok()) database_.reset();
+  return status;
+}
+
+}  // namespace assay

@@ -1,0 +1,327 @@
+#include "store/load.h"
+
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "store/text_list.h"
+
+namespace assay {
+namespace {
+
+// A database that a person edited or a disk damaged must not become a wrong state: whatever cannot
+// be understood ends the loading.
+class Loader {
+ public:
+  explicit Loader(Database* database) : database_(*database) {}
+
+  Status Load() {
+    for (const auto step :
+         {&Loader::LoadJobs, &Loader::LoadRankTables, &Loader::LoadJobNodes, &Loader::LoadRanks,
+          &Loader::LoadHeaders, &Loader::LoadParts, &Loader::LoadRunRanks, &Loader::LoadOutcomes,
+          &Loader::LoadNodes, &Loader::LoadDevices, &Loader::LoadNextRun}) {
+      Status status = (this->*step)();
+      if (!status.ok()) return status;
+    }
+    for (auto& [run_id, run] : durable.runs) CountOpen(&run);
+    for (auto& [id, table] : tables_) durable.jobs.find(id)->second.table = std::move(table);
+    return Status::Ok();
+  }
+
+  Durable durable;
+
+ private:
+  using Table = std::shared_ptr<RankTable>;
+
+  // Calls `each(rows)`, which says whether the row makes sense.
+  template <class Each>
+  Status ForEach(const char* sql, const char* what, Each each) {
+    Result<Statement> statement = Statement::Prepare(database_, sql);
+    if (!statement.ok()) return statement.status();
+    Rows rows = statement->Query();
+    while (rows.Next()) {
+      if (!each(rows)) {
+        return InternalError("database " + database_.file() + ": " + what + " of \"" +
+                             std::string(rows.Text(0).substr(0, 100)) +
+                             "\" cannot be understood: restore a copy, or move the file away");
+      }
+    }
+    return rows.status();
+  }
+
+  static bool ToInt32(std::int64_t value, std::int32_t* out) {
+    *out = static_cast<std::int32_t>(value);
+    return *out == value;
+  }
+  static bool ToOps(std::int64_t value, OpSet* out) {
+    *out = OpSet(static_cast<std::uint8_t>(value));
+    return out->bits() == value;
+  }
+
+  Status LoadJobs() {
+    return ForEach(
+        "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, has_trainer,"
+        " created, updated, last_run, last_reply, owing_until FROM jobs",
+        "the job", [this](const Rows& rows) {
+          Job job;
+          job.spec.id = rows.Text(0);
+          job.spec.name = rows.Text(1);
+          job.spec.name_space = rows.Text(2);
+          job.spec.framework = rows.Text(3);
+          const std::optional<JobState> state = JobStateFromName(rows.Text(4));
+          if (!state) return false;
+          job.state = *state;
+          job.spec.master_addr = rows.Text(5);
+          job.spec.shared_tor_ip = rows.Text(6);
+          job.has_trainer = rows.Int(7) != 0;
+          job.created = rows.Int(8);
+          job.updated = rows.Int(9);
+          job.last_run = rows.Int(10);
+          job.last_reply = rows.Int(11);
+          job.owing_until = rows.Int(12);
+          tables_[job.spec.id] = std::make_shared<RankTable>();
+          durable.jobs.emplace(job.spec.id, std::move(job));
+          return true;
+        });
+  }
+
+  Status LoadRankTables() {
+    return ForEach("SELECT job, warnings, text FROM rank_tables", "the rank table of the job",
+                   [this](const Rows& rows) {
+                     const auto job = durable.jobs.find(rows.Text(0));
+                     std::optional<std::vector<std::string>> warnings = SplitTexts(rows.Text(1));
+                     if (job == durable.jobs.end() || !warnings) return false;
+                     tables_[job->first]->warnings = *std::move(warnings);
+                     job->second.table_text = rows.Text(2);
+                     return true;
+                   });
+  }
+
+  // Rows of one job come one after the other.
+  RankTable* TableOf(std::string_view job) {
+    if (table_ == nullptr || job != table_job_) {
+      const auto found = tables_.find(std::string(job));
+      if (found == tables_.end()) return nullptr;
+      table_job_ = found->first;
+      table_ = found->second.get();
+      node_index_.clear();
+      for (const TableNode& node : table_->nodes) {
+        node_index_.emplace(node.name, static_cast<std::uint32_t>(node_index_.size()));
+      }
+    }
+    return table_;
+  }
+
+  Status LoadJobNodes() {
+    Status status =
+        ForEach("SELECT job, node, aliases FROM job_nodes ORDER BY job, position",
+                "a node of the job", [this](const Rows& rows) {
+                  RankTable* table = TableOf(rows.Text(0));
+                  std::optional<std::vector<std::string>> aliases = SplitTexts(rows.Text(2));
+                  if (table == nullptr || !aliases) return false;
+                  table->nodes.push_back({std::string(rows.Text(1)), *std::move(aliases)});
+                  return true;
+                });
+    table_ = nullptr;
+    return status;
+  }
+
+  Status LoadRanks() {
+    return ForEach("SELECT job, rank, node, device FROM ranks ORDER BY job, rank",
+                   "a rank of the job", [this](const Rows& rows) {
+                     RankTable* table = TableOf(rows.Text(0));
+                     if (table == nullptr) return false;
+                     const auto node = node_index_.find(rows.Text(2));
+                     RankPlace place;
+                     if (node == node_index_.end() || !ToInt32(rows.Int(1), &place.rank) ||
+                         !ToInt32(rows.Int(3), &place.device)) {
+                       return false;
+                     }
+                     place.node = node->second;
+                     table->ranks.push_back(place);
+                     return true;
+                   });
+  }
+
+  Status LoadHeaders() {
+    return ForEach(
+        "SELECT run, job, state, executor, ops, ranks, expected, cancelled, created, notify_after,"
+        " start_by, started, deadline, ended, message FROM runs"
+        " WHERE state <> 'closed' OR run IN"
+        " (SELECT j.last_run FROM jobs AS j JOIN runs AS r ON r.run = j.last_run AND r.job = "
+        "j.job)",
+        "the run", [this](const Rows& rows) {
+          Run run;
+          run.id = rows.Int(0);
+          run.job = rows.Text(1);
+          const std::optional<RunState> state = RunStateFromName(rows.Text(2));
+          const std::optional<Executor> executor = ExecutorFromName(rows.Text(3));
+          if (!state || !executor || !ToOps(rows.Int(4), &run.ops)) return false;
+          run.state = *state;
+          run.executor = *executor;
+          run.rank_count = rows.Int(5);
+          run.expected = rows.Int(6);
+          run.cancelled = rows.Int(7) != 0;
+          run.created = rows.Int(8);
+          run.notify_after = rows.Int(9);
+          run.start_by = rows.Int(10);
+          run.started = rows.Int(11);
+          run.deadline = rows.Int(12);
+          run.ended = rows.Int(13);
+          run.message = rows.Text(14);
+          durable.runs.emplace(run.id, std::move(run));
+          return true;
+        });
+  }
+
+  Run* OpenRun(RunId id) {
+    if (run_ == nullptr || run_->id != id) {
+      const auto found = durable.runs.find(id);
+      if (found == durable.runs.end()) return nullptr;
+      run_ = &found->second;
+      rank_ = 0;
+    }
+    return run_->state == RunState::kClosed ? nullptr : run_;
+  }
+
+  Status LoadParts() {
+    return ForEach(
+        "SELECT p.run, p.part, p.node, p.agent, p.identity, p.state"
+        " FROM runs AS r JOIN run_parts AS p ON p.run = r.run WHERE r.state <> 'closed'"
+        " ORDER BY p.run, p.part",
+        "a part of the run", [this](const Rows& rows) {
+          Run* run = OpenRun(rows.Int(0));
+          const std::optional<PartState> state = PartStateFromName(rows.Text(5));
+          if (run == nullptr || !state ||
+              rows.Int(1) != static_cast<std::int64_t>(run->parts.size())) {
+            return false;
+          }
+          run->parts.push_back({std::string(rows.Text(2)), std::string(rows.Text(3)),
+                                std::string(rows.Text(4)), *state});
+          return true;
+        });
+  }
+
+  Status LoadRunRanks() {
+    return ForEach(
+        "SELECT k.run, k.rank, k.part, k.device, k.ops, k.begun, k.deadline"
+        " FROM runs AS r JOIN run_ranks AS k ON k.run = r.run WHERE r.state <> 'closed'"
+        " ORDER BY k.run, k.rank",
+        "a rank of the run", [this](const Rows& rows) {
+          Run* run = OpenRun(rows.Int(0));
+          RankTest test;
+          if (run == nullptr || !ToInt32(rows.Int(1), &test.rank) || rows.Int(2) < 0 ||
+              rows.Int(2) >= static_cast<std::int64_t>(run->parts.size()) ||
+              !ToInt32(rows.Int(3), &test.device) || !ToOps(rows.Int(4), &test.ops) ||
+              !ToOps(rows.Int(5), &test.begun)) {
+            return false;
+          }
+          test.part = static_cast<std::uint32_t>(rows.Int(2));
+          test.deadline = rows.Int(6);
+          run->ranks.push_back(std::move(test));
+          return true;
+        });
+  }
+
+  Status LoadOutcomes() {
+    run_ = nullptr;
+    return ForEach(
+        "SELECT o.run, o.rank, o.op, o.code, o.started, o.finished, o.detail"
+        " FROM runs AS r JOIN outcomes AS o ON o.run = r.run WHERE r.state <> 'closed'"
+        " ORDER BY o.run, o.rank, o.op",
+        "an outcome of the run", [this](const Rows& rows) {
+          Run* run = OpenRun(rows.Int(0));
+          const std::optional<Op> op = OpFromWire(rows.Int(2));
+          const std::optional<OutcomeCode> code = OutcomeCodeFromInt(rows.Int(3));
+          if (run == nullptr || !op || !code) return false;
+          // Both come in the order of their ranks.
+          while (rank_ < run->ranks.size() && run->ranks[rank_].rank < rows.Int(1)) ++rank_;
+          if (rank_ == run->ranks.size() || run->ranks[rank_].rank != rows.Int(1)) return false;
+          RankTest& test = run->ranks[rank_];
+          test.answered.Add(*op);
+          test.outcomes[static_cast<std::size_t>(*op)] = {*code, std::string(rows.Text(6)),
+                                                          rows.Int(4), rows.Int(5)};
+          return true;
+        });
+  }
+
+  static void CountOpen(Run* run) {
+    run->open = 0;
+    for (const RankTest& test : run->ranks) run->open += test.ops.size() - test.answered.size();
+  }
+
+  Status LoadNodes() {
+    return ForEach(
+        "SELECT node, attached, since, identity, version, host_name, fqdn, driver, addresses"
+        " FROM nodes",
+        "the node", [this](const Rows& rows) {
+          Node node;
+          node.name = rows.Text(0);
+          node.attached = rows.Int(1) != 0;
+          node.since = rows.Int(2);
+          node.identity = rows.Text(3);
+          node.version = rows.Text(4);
+          node.host_name = rows.Text(5);
+          node.fqdn = rows.Text(6);
+          node.driver = rows.Text(7);
+          std::optional<std::vector<std::string>> addresses = SplitTexts(rows.Text(8));
+          if (!addresses) return false;
+          node.addresses = *std::move(addresses);
+          durable.nodes.emplace(node.name, std::move(node));
+          return true;
+        });
+  }
+
+  Status LoadDevices() {
+    return ForEach(
+        "SELECT node, device, position, kind, detail, run FROM devices ORDER BY node, position",
+        "a device of the node", [this](const Rows& rows) {
+          DeviceInfo device;
+          if (!ToInt32(rows.Int(1), &device.index)) return false;
+          if (!rows.IsNull(5)) {
+            durable.leases.emplace(DeviceKey{std::string(rows.Text(0)), device.index}, rows.Int(5));
+          }
+          if (rows.IsNull(2)) return true;
+          const auto node = durable.nodes.find(rows.Text(0));
+          if (node == durable.nodes.end()) return false;
+          device.kind = rows.Text(3);
+          device.detail = rows.Text(4);
+          node->second.devices.push_back(std::move(device));
+          return true;
+        });
+  }
+
+  // SQLite remembers the highest number that `runs` ever had.
+  Status LoadNextRun() {
+    return ForEach("SELECT seq FROM sqlite_sequence WHERE name = 'runs'", "the number of runs",
+                   [this](const Rows& rows) {
+                     if (rows.Int(0) < 0 || rows.Int(0) == std::numeric_limits<RunId>::max()) {
+                       return false;
+                     }
+                     durable.next_run = rows.Int(0) + 1;
+                     return true;
+                   });
+  }
+
+  Database& database_;
+  std::unordered_map<std::string, Table> tables_;  // of every job
+
+  // Where the rows have come to.
+  std::string table_job_;
+  RankTable* table_ = nullptr;
+  std::unordered_map<std::string_view, std::uint32_t> node_index_;
+  Run* run_ = nullptr;
+  std::size_t rank_ = 0;
+};
+
+}  // namespace
+
+Result<Durable> LoadDurable(Database* database) {
+  Loader loader(database);
+  Status status = loader.Load();
+  if (!status.ok()) return status;
+  return std::move(loader.durable);
+}
+
+}  // namespace assay

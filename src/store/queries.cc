@@ -1,0 +1,284 @@
+#include "store/queries.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "store/text_list.h"
+
+namespace assay {
+namespace {
+
+constexpr char kJobColumns[] =
+    "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, ranks, nodes,"
+    " created, updated, last_run FROM jobs ";
+
+// Open runs are counted now, closed ones were when they closed.
+constexpr char kRunColumns[] =
+    "SELECT run, job, state, executor, ops, ranks, expected, created, started, ended, deadline,"
+    " coalesce(ok, (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = 0)),"
+    " coalesce(not_run, (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = "
+    "1)),"
+    " coalesce(faulty, (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = 2)),"
+    " coalesce(timeout, (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = "
+    "3)),"
+    " coalesce(voltage_not_restored,"
+    " (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = 4))";
+
+int PageSize(int limit) {
+  return limit <= 0 ? Queries::kPageDefault : std::min(limit, Queries::kPageMax);
+}
+
+JobRow ToJob(const Rows& rows) {
+  JobRow job;
+  job.spec.id = rows.Text(0);
+  job.spec.name = rows.Text(1);
+  job.spec.name_space = rows.Text(2);
+  job.spec.framework = rows.Text(3);
+  job.state = JobStateFromName(rows.Text(4)).value_or(JobState::kPending);
+  job.spec.master_addr = rows.Text(5);
+  job.spec.shared_tor_ip = rows.Text(6);
+  job.rank_count = rows.Int(7);
+  job.node_count = rows.Int(8);
+  job.created = rows.Int(9);
+  job.updated = rows.Int(10);
+  job.last_run = rows.Int(11);
+  return job;
+}
+
+RunRow ToRun(const Rows& rows) {
+  RunRow run;
+  run.id = rows.Int(0);
+  run.job = rows.Text(1);
+  run.state = RunStateFromName(rows.Text(2)).value_or(RunState::kAccepted);
+  run.executor = ExecutorFromName(rows.Text(3)).value_or(Executor::kAgent);
+  run.ops = OpSet(static_cast<std::uint8_t>(rows.Int(4)));
+  run.ranks = rows.Int(5);
+  run.expected = rows.Int(6);
+  run.created = rows.Int(7);
+  run.started = rows.Int(8);
+  run.ended = rows.Int(9);
+  run.deadline = rows.Int(10);
+  for (int code = 0; code < kOutcomeCodes; ++code) {
+    run.by_code[static_cast<std::size_t>(code)] = rows.Int(11 + code);
+    run.answered += rows.Int(11 + code);
+  }
+  return run;
+}
+
+Status NoRun(RunId run) {
+  return NotFoundError("run " + std::to_string(run) + " does not exist: see the list of runs");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Queries>> Queries::Open(const std::string& file) {
+  std::unique_ptr<Queries> queries(new Queries(file));
+  Status status = queries->Connect();
+  if (!status.ok()) return status;
+  return queries;
+}
+
+Status Queries::Connect() {
+  if (database_ != nullptr && !database_->must_reopen() && !database_->in_transaction()) {
+    return Status::Ok();
+  }
+  database_.reset();
+  Result<std::unique_ptr<Database>> opened = Database::Open(file_, Database::Access::kReadOnly);
+  if (!opened.ok()) return opened.status();
+  Status status = (*opened)->SetPragma("query_only", 1);
+  if (!status.ok()) return status;
+  database_ = std::move(opened).value();
+  return Status::Ok();
+}
+
+template <class T, class Read>
+Result<T> Queries::InTransaction(Read read) {
+  Status status = Connect();
+  if (!status.ok()) return status;
+  Transaction transaction(database_.get());
+  status = transaction.Begin(Transaction::Kind::kRead);
+  T answer{};
+  if (status.ok()) status = read(&answer);
+  if (!status.ok()) return status;
+  return answer;
+}
+
+// --- Jobs ----------------------------------------------------------------------------------------
+
+Result<Page<JobRow>> Queries::ListJobs(std::string_view after, int limit) {
+  return InTransaction<Page<JobRow>>([&](Page<JobRow>* page) {
+    const int size = PageSize(limit);
+    Result<Statement> select = Statement::Prepare(
+        *database_, std::string(kJobColumns) + "WHERE job > ? ORDER BY job LIMIT ?");
+    if (!select.ok()) return select.status();
+    Rows rows = select->Query(after, size + 1);
+    while (rows.Next()) {
+      page->more = static_cast<int>(page->rows.size()) == size;
+      if (!page->more) page->rows.push_back(ToJob(rows));
+    }
+    return rows.status();
+  });
+}
+
+Result<JobRow> Queries::GetJob(std::string_view id) {
+  return InTransaction<JobRow>([&](JobRow* job) {
+    Result<Statement> select =
+        Statement::Prepare(*database_, std::string(kJobColumns) + "WHERE job = ?");
+    if (!select.ok()) return select.status();
+    Rows rows = select->Query(id);
+    if (!rows.Next()) {
+      if (!rows.status().ok()) return rows.status();
+      return NotFoundError("job " + std::string(id.substr(0, 200)) +
+                           " does not exist: see the list of jobs");
+    }
+    *job = ToJob(rows);
+    return ReadRanks(id, &job->ranks);
+  });
+}
+
+Status Queries::ReadRanks(std::string_view job, std::vector<RankRow>* ranks) {
+  Result<Statement> select = Statement::Prepare(
+      *database_, "SELECT rank, node, device FROM ranks WHERE job = ? ORDER BY rank");
+  if (!select.ok()) return select.status();
+  Rows rows = select->Query(job);
+  while (rows.Next()) {
+    ranks->push_back({static_cast<std::int32_t>(rows.Int(0)), std::string(rows.Text(1)),
+                      static_cast<std::int32_t>(rows.Int(2))});
+  }
+  return rows.status();
+}
+
+// --- Runs ----------------------------------------------------------------------------------------
+
+Result<Page<RunRow>> Queries::ListRuns(std::string_view job, RunId before, int limit) {
+  return InTransaction<Page<RunRow>>([&](Page<RunRow>* page) {
+    const int size = PageSize(limit);
+    const RunId below = before == kNoRun ? std::numeric_limits<RunId>::max() : before;
+    const char* which = job.empty()
+                            ? " FROM runs WHERE ? = '' AND run < ? ORDER BY run DESC LIMIT ?"
+                            : " FROM runs WHERE job = ? AND run < ? ORDER BY run DESC LIMIT ?";
+    Result<Statement> select = Statement::Prepare(*database_, std::string(kRunColumns) + which);
+    if (!select.ok()) return select.status();
+    Rows rows = select->Query(job, below, size + 1);
+    while (rows.Next()) {
+      page->more = static_cast<int>(page->rows.size()) == size;
+      if (!page->more) page->rows.push_back(ToRun(rows));
+    }
+    return rows.status();
+  });
+}
+
+Status Queries::ReadRun(RunId run, RunRow* row) {
+  Result<Statement> select = Statement::Prepare(
+      *database_, std::string(kRunColumns) + ", message FROM runs WHERE run = ?");
+  if (!select.ok()) return select.status();
+  Rows rows = select->Query(run);
+  if (rows.Next()) {
+    *row = ToRun(rows);
+    row->message = rows.Text(11 + kOutcomeCodes);
+    return Status::Ok();
+  }
+  return rows.status().ok() ? NoRun(run) : rows.status();
+}
+
+Result<RunRow> Queries::GetRunOnly(RunId run) {
+  return InTransaction<RunRow>([&](RunRow* row) { return ReadRun(run, row); });
+}
+
+Result<RunResults> Queries::GetRun(RunId run, std::int32_t from_rank, int limit) {
+  return InTransaction<RunResults>([&](RunResults* results) {
+    Status status = ReadRun(run, &results->run);
+    if (!status.ok()) return status;
+    return ReadResults(run, from_rank, PageSize(limit), results);
+  });
+}
+
+Status Queries::ReadResults(RunId run, std::int32_t from_rank, int limit, RunResults* results) {
+  Result<Statement> ranks =
+      Statement::Prepare(*database_,
+                         "SELECT rank, node, device, ops FROM run_ranks WHERE run = ? AND rank >= ?"
+                         " ORDER BY rank LIMIT ?");
+  Result<Statement> outcomes = Statement::Prepare(
+      *database_,
+      "SELECT code, detail, started, finished FROM outcomes WHERE run = ? AND rank = ? AND op = ?");
+  if (!ranks.ok()) return ranks.status();
+  if (!outcomes.ok()) return outcomes.status();
+  Rows rows = ranks->Query(run, from_rank, limit + 1);
+  for (int count = 0; rows.Next(); ++count) {
+    ResultRow row;
+    row.rank = static_cast<std::int32_t>(rows.Int(0));
+    if (count == limit) {
+      results->next_rank = row.rank;
+      break;
+    }
+    row.node = rows.Text(1);
+    row.device = static_cast<std::int32_t>(rows.Int(2));
+    const OpSet ops(static_cast<std::uint8_t>(rows.Int(3)));
+    for (const Op op : kAllOps) {
+      if (!ops.Has(op)) continue;
+      row.op = op;
+      row.outcome.reset();
+      Rows outcome = outcomes->Query(run, row.rank, op);
+      if (outcome.Next()) {
+        row.outcome = Outcome{OutcomeCodeFromInt(outcome.Int(0)).value_or(OutcomeCode::kNotRun),
+                              std::string(outcome.Text(1)), outcome.Int(2), outcome.Int(3)};
+      }
+      if (!outcome.status().ok()) return outcome.status();
+      results->results.push_back(row);
+    }
+  }
+  return rows.status();
+}
+
+Result<std::string> Queries::RunMessage(RunId run) {
+  return InTransaction<std::string>([&](std::string* message) {
+    Result<Statement> select =
+        Statement::Prepare(*database_, "SELECT message FROM runs WHERE run = ?");
+    if (!select.ok()) return select.status();
+    Rows rows = select->Query(run);
+    if (rows.Next()) {
+      *message = rows.Text(0);
+      return Status::Ok();
+    }
+    return rows.status().ok() ? NoRun(run) : rows.status();
+  });
+}
+
+// --- Nodes ---------------------------------------------------------------------------------------
+
+Result<std::vector<NodeRow>> Queries::ListNodes() {
+  return InTransaction<std::vector<NodeRow>>([&](std::vector<NodeRow>* nodes) {
+    Result<Statement> select = Statement::Prepare(
+        *database_,
+        "SELECT node, attached, since, identity, version, host_name, fqdn, driver, addresses"
+        " FROM nodes ORDER BY node");
+    Result<Statement> devices = Statement::Prepare(
+        *database_,
+        "SELECT device, kind, detail, run FROM devices WHERE node = ? AND position IS NOT NULL"
+        " ORDER BY position");
+    if (!select.ok()) return select.status();
+    if (!devices.ok()) return devices.status();
+    Rows rows = select->Query();
+    while (rows.Next()) {
+      NodeRow row;
+      row.node = {
+          std::string(rows.Text(0)), std::string(rows.Text(3)),
+          std::string(rows.Text(4)), std::string(rows.Text(5)),
+          std::string(rows.Text(6)), SplitTexts(rows.Text(8)).value_or(std::vector<std::string>()),
+          std::string(rows.Text(7)), {},
+          rows.Int(1) != 0,          rows.Int(2)};
+      Rows each = devices->Query(row.node.name);
+      while (each.Next()) {
+        row.devices.push_back({{static_cast<std::int32_t>(each.Int(0)), std::string(each.Text(1)),
+                                std::string(each.Text(2))},
+                               each.Int(3)});
+      }
+      if (!each.status().ok()) return each.status();
+      nodes->push_back(std::move(row));
+    }
+    return rows.status();
+  });
+}
+
+}  // namespace assay

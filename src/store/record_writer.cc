@@ -1,0 +1,302 @@
+#include "store/record_writer.h"
+
+#include <optional>
+#include <string>
+
+#include "store/text_list.h"
+#include "store/utc.h"
+
+namespace assay {
+namespace {
+
+constexpr char kPutJob[] =
+    "INSERT INTO jobs (job, name, namespace, framework, state, master_addr, shared_tor_ip, ranks,"
+    " nodes, has_trainer, created, updated, last_run, last_reply, owing_until)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (job) DO UPDATE SET name = excluded.name, namespace = excluded.namespace,"
+    " framework = excluded.framework, state = excluded.state, master_addr = excluded.master_addr,"
+    " shared_tor_ip = excluded.shared_tor_ip, ranks = excluded.ranks, nodes = excluded.nodes,"
+    " has_trainer = excluded.has_trainer, created = excluded.created, updated = excluded.updated,"
+    " last_run = excluded.last_run, last_reply = excluded.last_reply,"
+    " owing_until = excluded.owing_until";
+// A new header is no longer counted: CountClosed does it anew.
+constexpr char kPutRun[] =
+    "INSERT INTO runs (run, job, state, executor, ops, ranks, expected, cancelled, created,"
+    " notify_after, start_by, started, deadline, ended, message)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (run) DO UPDATE SET job = excluded.job, state = excluded.state,"
+    " executor = excluded.executor, ops = excluded.ops, ranks = excluded.ranks,"
+    " expected = excluded.expected, cancelled = excluded.cancelled, created = excluded.created,"
+    " notify_after = excluded.notify_after, start_by = excluded.start_by,"
+    " started = excluded.started, deadline = excluded.deadline, ended = excluded.ended,"
+    " answered_ranks = NULL, faulty_ranks = NULL, ok = NULL, not_run = NULL, faulty = NULL,"
+    " timeout = NULL, voltage_not_restored = NULL, message = excluded.message";
+constexpr char kPutNode[] =
+    "INSERT INTO nodes (node, attached, since, identity, version, host_name, fqdn, driver,"
+    " addresses) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (node) DO UPDATE SET attached = excluded.attached, since = excluded.since,"
+    " identity = excluded.identity, version = excluded.version, host_name = excluded.host_name,"
+    " fqdn = excluded.fqdn, driver = excluded.driver, addresses = excluded.addresses";
+
+// Of an event: what does not apply is NULL.
+std::optional<std::string_view> IfAny(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RecordWriter>> RecordWriter::Make(Database* database) {
+  std::unique_ptr<RecordWriter> writer(new RecordWriter);
+  Status status = writer->Prepare(database);
+  if (!status.ok()) return status;
+  return writer;
+}
+
+Status RecordWriter::Prepare(Database* database) {
+  const struct {
+    Statement* statement;
+    const char* sql;
+  } all[] = {
+      {&sql_.put_job, kPutJob},
+      {&sql_.drop_job, "DELETE FROM jobs WHERE job = ?"},
+      {&sql_.drop_table, "DELETE FROM rank_tables WHERE job = ?"},
+      {&sql_.drop_job_nodes, "DELETE FROM job_nodes WHERE job = ?"},
+      {&sql_.drop_ranks, "DELETE FROM ranks WHERE job = ?"},
+      {&sql_.put_table, "INSERT INTO rank_tables (job, warnings, text) VALUES (?, ?, ?)"},
+      {&sql_.put_job_node,
+       "INSERT INTO job_nodes (job, position, node, aliases) VALUES (?, ?, ?, ?)"},
+      {&sql_.put_rank, "INSERT INTO ranks (job, rank, node, device) VALUES (?, ?, ?, ?)"},
+
+      {&sql_.put_run, kPutRun},
+      {&sql_.drop_parts, "DELETE FROM run_parts WHERE run = ?"},
+      {&sql_.drop_run_ranks, "DELETE FROM run_ranks WHERE run = ?"},
+      {&sql_.put_part,
+       "INSERT INTO run_parts (run, part, node, agent, identity, state) VALUES (?, ?, ?, ?, ?, ?)"
+       " ON CONFLICT (run, part) DO UPDATE SET node = excluded.node, agent = excluded.agent,"
+       " identity = excluded.identity, state = excluded.state"},
+      {&sql_.put_run_rank,
+       "INSERT INTO run_ranks (run, rank, part, node, device, ops, begun, deadline)"
+       " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"},
+      {&sql_.set_rank, "UPDATE run_ranks SET begun = ?, deadline = ? WHERE run = ? AND rank = ?"},
+      {&sql_.set_starts, "UPDATE run_ranks SET deadline = ? WHERE run = ? AND deadline = 0"},
+      {&sql_.put_outcome,
+       "INSERT INTO outcomes (run, rank, op, code, started, finished, detail)"
+       " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, rank, op) DO NOTHING"},
+      {&sql_.is_closed, "SELECT state = 'closed' FROM runs WHERE run = ?"},
+      {&sql_.count_outcomes, "SELECT code, count(*) FROM outcomes WHERE run = ? GROUP BY code"},
+      {&sql_.count_answered,
+       "SELECT count(*) FROM run_ranks AS k WHERE k.run = ? AND (k.ops & 1) + (k.ops >> 1) ="
+       " (SELECT count(*) FROM outcomes AS o WHERE o.run = k.run AND o.rank = k.rank)"},
+      {&sql_.count_suspect,
+       "SELECT count(DISTINCT rank) FROM outcomes WHERE run = ? AND code IN (2, 4)"},
+      {&sql_.set_counts,
+       "UPDATE runs SET answered_ranks = ?, faulty_ranks = ?, ok = ?, not_run = ?, faulty = ?,"
+       " timeout = ?, voltage_not_restored = ? WHERE run = ?"},
+
+      {&sql_.put_node, kPutNode},
+      {&sql_.drop_node, "DELETE FROM nodes WHERE node = ?"},
+      {&sql_.unlist_devices,
+       "UPDATE devices SET position = NULL, kind = '', detail = '' WHERE node = ?"},
+      {&sql_.drop_unlisted,
+       "DELETE FROM devices WHERE node = ? AND position IS NULL AND run IS NULL"},
+      {&sql_.put_device,
+       "INSERT INTO devices (node, device, position, kind, detail) VALUES (?, ?, ?, ?, ?)"
+       " ON CONFLICT (node, device) DO UPDATE SET position = excluded.position,"
+       " kind = excluded.kind, detail = excluded.detail"},
+      {&sql_.put_lease,
+       "INSERT INTO devices (node, device, position, kind, detail, run)"
+       " VALUES (?, ?, NULL, '', '', ?) ON CONFLICT (node, device) DO UPDATE SET run = "
+       "excluded.run"},
+      {&sql_.drop_lease, "UPDATE devices SET run = NULL WHERE node = ? AND device = ?"},
+      {&sql_.drop_unlisted_device,
+       "DELETE FROM devices WHERE node = ? AND device = ? AND position IS NULL"},
+
+      {&sql_.add_event,
+       "INSERT INTO events (time, kind, job, run, node, text) VALUES (?, ?, ?, ?, ?, ?)"},
+  };
+  for (const auto& [statement, sql] : all) {
+    Result<Statement> prepared = Statement::Prepare(*database, sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = std::move(prepared).value();
+  }
+  return Status::Ok();
+}
+
+Status RecordWriter::Write(const std::vector<Record>& records) {
+  touched_.clear();
+  for (const Record& record : records) {
+    Status status = std::visit(*this, record);
+    if (!status.ok()) return status;
+  }
+  for (const RunId run : touched_) {
+    Status status = CountClosed(run);
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+// --- Jobs ----------------------------------------------------------------------------------------
+
+Status RecordWriter::operator()(const PutJob& record) {
+  const Job& job = record.job;
+  const JobSpec& spec = job.spec;
+  Status status = sql_.put_job.Run(
+      spec.id, spec.name, spec.name_space, spec.framework, Name(job.state), spec.master_addr,
+      spec.shared_tor_ip, job.table->ranks.size(), job.table->nodes.size(), job.has_trainer,
+      job.created, job.updated, job.last_run, job.last_reply, job.owing_until);
+  if (!status.ok() || !record.table_changed) return status;
+  return PutTable(job);
+}
+
+Status RecordWriter::PutTable(const Job& job) {
+  const std::string& id = job.spec.id;
+  const RankTable& table = *job.table;
+  Status status = sql_.drop_table.Run(id);
+  if (status.ok()) status = sql_.drop_job_nodes.Run(id);
+  if (status.ok()) status = sql_.drop_ranks.Run(id);
+  if (status.ok()) status = sql_.put_table.Run(id, JoinTexts(table.warnings), job.table_text);
+  std::int64_t position = 0;
+  for (const TableNode& node : table.nodes) {
+    if (!status.ok()) return status;
+    status = sql_.put_job_node.Run(id, position++, node.name, JoinTexts(node.aliases));
+  }
+  for (const RankPlace& place : table.ranks) {
+    if (!status.ok()) return status;
+    status = sql_.put_rank.Run(id, place.rank, table.nodes[place.node].name, place.device);
+  }
+  return status;
+}
+
+Status RecordWriter::operator()(const DropJob& record) { return sql_.drop_job.Run(record.job); }
+
+// --- Runs ----------------------------------------------------------------------------------------
+
+Status RecordWriter::operator()(const PutRun& record) {
+  const Run& run = *record.run;
+  Status status = PutHeader(run);
+  if (status.ok()) status = sql_.drop_parts.Run(run.id);
+  if (status.ok()) status = sql_.drop_run_ranks.Run(run.id);
+  std::uint32_t index = 0;
+  for (const Part& part : run.parts) {
+    if (!status.ok()) return status;
+    status = (*this)(PutPart{run.id, index++, part});
+  }
+  return status.ok() ? PutRanks(run) : status;
+}
+
+Status RecordWriter::PutRanks(const Run& run) {
+  for (const RankTest& test : run.ranks) {
+    Status status =
+        sql_.put_run_rank.Run(run.id, test.rank, test.part, run.parts[test.part].node, test.device,
+                              test.ops.bits(), test.begun.bits(), test.deadline);
+    for (const Op op : kAllOps) {
+      if (status.ok() && test.answered.Has(op)) {
+        status = PutOne(run.id, test.rank, op, test.outcomes[static_cast<std::size_t>(op)]);
+      }
+    }
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+Status RecordWriter::operator()(const PutRunHeader& record) { return PutHeader(record.run); }
+
+Status RecordWriter::PutHeader(const RunHeader& run) {
+  touched_.insert(run.id);
+  return sql_.put_run.Run(run.id, run.job, Name(run.state), Name(run.executor), run.ops.bits(),
+                          run.rank_count, run.expected, run.cancelled, run.created,
+                          run.notify_after, run.start_by, run.started, run.deadline, run.ended,
+                          run.message);
+}
+
+Status RecordWriter::operator()(const PutPart& record) {
+  const Part& part = record.part;
+  return sql_.put_part.Run(record.run, record.index, part.node, part.agent, part.identity,
+                           Name(part.state));
+}
+
+Status RecordWriter::operator()(const PutRank& record) {
+  return sql_.set_rank.Run(record.begun.bits(), record.deadline, record.run, record.rank);
+}
+
+Status RecordWriter::operator()(const PutStarts& record) {
+  return sql_.set_starts.Run(record.deadline, record.run);
+}
+
+Status RecordWriter::operator()(const PutOutcome& record) {
+  return PutOne(record.run, record.rank, record.op, record.outcome);
+}
+
+Status RecordWriter::PutOne(RunId run, std::int32_t rank, Op op, const Outcome& outcome) {
+  if (touched_.empty() || *touched_.rbegin() != run) touched_.insert(run);
+  return sql_.put_outcome.Run(run, rank, op, outcome.code, outcome.started, outcome.finished,
+                              outcome.detail);
+}
+
+// Counting a run of 65,536 ranks takes tenths of a second: once, when it closes, not whenever
+// somebody lists the runs.
+Status RecordWriter::CountClosed(RunId run) {
+  {
+    Rows closed = sql_.is_closed.Query(run);
+    if (!closed.Next() || closed.Int(0) == 0) return closed.status();
+  }
+  std::int64_t by_code[kOutcomeCodes] = {};
+  {
+    Rows rows = sql_.count_outcomes.Query(run);
+    while (rows.Next()) {
+      if (OutcomeCodeFromInt(rows.Int(0))) by_code[rows.Int(0)] = rows.Int(1);
+    }
+    if (!rows.status().ok()) return rows.status();
+  }
+  std::int64_t ranks[2] = {};
+  Statement* counts[2] = {&sql_.count_answered, &sql_.count_suspect};
+  for (int i = 0; i < 2; ++i) {
+    Rows rows = counts[i]->Query(run);
+    if (!rows.Next()) return rows.status();
+    ranks[i] = rows.Int(0);
+  }
+  return sql_.set_counts.Run(ranks[0], ranks[1], by_code[0], by_code[1], by_code[2], by_code[3],
+                             by_code[4], run);
+}
+
+// --- Nodes, leases, events -----------------------------------------------------------------------
+
+Status RecordWriter::operator()(const PutNode& record) {
+  const Node& node = record.node;
+  Status status =
+      sql_.put_node.Run(node.name, node.attached, node.since, node.identity, node.version,
+                        node.host_name, node.fqdn, node.driver, JoinTexts(node.addresses));
+  if (!status.ok() || !record.inventory_changed) return status;
+  status = sql_.unlist_devices.Run(node.name);
+  std::int64_t position = 0;
+  for (const DeviceInfo& device : node.devices) {
+    if (!status.ok()) return status;
+    status = sql_.put_device.Run(node.name, device.index, position++, device.kind, device.detail);
+  }
+  return status.ok() ? sql_.drop_unlisted.Run(node.name) : status;
+}
+
+Status RecordWriter::operator()(const DropNode& record) {
+  Status status = sql_.drop_node.Run(record.node);
+  if (status.ok()) status = sql_.unlist_devices.Run(record.node);
+  return status.ok() ? sql_.drop_unlisted.Run(record.node) : status;
+}
+
+Status RecordWriter::operator()(const PutLease& record) {
+  return sql_.put_lease.Run(record.device.node, record.device.device, record.run);
+}
+
+Status RecordWriter::operator()(const DropLease& record) {
+  Status status = sql_.drop_lease.Run(record.device.node, record.device.device);
+  if (!status.ok()) return status;
+  return sql_.drop_unlisted_device.Run(record.device.node, record.device.device);
+}
+
+Status RecordWriter::operator()(const AddEvent& record) {
+  return sql_.add_event.Run(UtcText(record.time), record.kind, IfAny(record.job),
+                            record.run == kNoRun ? std::optional<std::int64_t>() : record.run,
+                            IfAny(record.node), record.text);
+}
+
+}  // namespace assay

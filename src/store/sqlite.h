@@ -1,0 +1,182 @@
+// A thin layer over SQLite's C API: a connection, prepared statements, transactions.
+//
+// Every connection has extended result codes, foreign keys on, double-quoted strings off, an
+// untrusted schema and a busy timeout; whatever is set is read back. Errors name the file, what was
+// being done, SQLite's text and what to do about it.
+//
+// Thread safety: none; a connection and its statements belong to one thread at a time. Lifetime: a
+// Database outlives its Statements, a Statement its Rows.
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/status.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace assay {
+
+// How long a call waits for another process that holds the database.
+inline constexpr int kBusyTimeoutMs = 2'000;
+
+class Database {
+ public:
+  enum class Access { kReadOnly, kReadWrite, kCreate };
+
+  // kReadWrite fails on a file that can only be read (SQLite alone would fall back silently).
+  static Result<std::unique_ptr<Database>> Open(const std::string& file, Access access);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  Status Close();  // an error while a Statement is alive
+
+  Status Exec(const char* sql);                        // one or more statements, no rows wanted
+  Result<std::int64_t> ReadInt(std::string_view sql);  // the first column of the first row
+  Status SetPragma(std::string_view name, std::int64_t value);  // and reads it back
+  Status SetWal();
+  Status SetCheckpointOnClose(bool on);
+  Status KeepWalOnClose();
+
+  // Copies what it can of the log into the database without waiting for anybody.
+  struct Checkpointed {
+    int frames = 0;  // in the log
+    int copied = 0;
+  };
+  Result<Checkpointed> Checkpoint();
+
+  bool in_transaction() const;
+  const std::string& file() const { return file_; }
+  sqlite3* handle() const { return handle_; }
+
+  // The error of a call that returned `code`. `doing` completes "cannot ...".
+  Status Failure(int code, std::string_view doing) const;
+  // A failure since the opening may have left the connection useless (I/O error, damage, the file
+  // gone): open a new one.
+  bool must_reopen() const { return must_reopen_; }
+
+ private:
+  Database(std::string file, sqlite3* handle) : file_(std::move(file)), handle_(handle) {}
+  Status Configure();
+  Status SetOption(int option, bool on, const char* name);
+
+  const std::string file_;
+  sqlite3* handle_;
+  mutable bool must_reopen_ = false;
+};
+
+class Rows;
+
+// Prepared once, run often. Parameters are bound in order: integers, enums, bools, texts,
+// std::nullopt (NULL) and optionals. Bound texts are not copied: they must live until Run
+// returns or the Rows are gone.
+class Statement {
+ public:
+  Statement() = default;
+  static Result<Statement> Prepare(Database& database, std::string_view sql);
+  ~Statement();
+  Statement(Statement&& other) noexcept;
+  Statement& operator=(Statement&& other) noexcept;
+
+  // To its end; rows are thrown away. The statement is reset whatever happens.
+  template <class... Args>
+  Status Run(const Args&... args) {
+    return Finish(Bind(args...));
+  }
+  // REQUIRES: no other Rows of this statement are alive.
+  template <class... Args>
+  Rows Query(const Args&... args);
+
+ private:
+  friend class Rows;
+
+  template <class... Args>
+  int Bind(const Args&... args) {
+    assert(handle_ != nullptr);
+    assert(parameters_ == static_cast<int>(sizeof...(args)));
+    int index = 0;
+    int code = 0;
+    ((code = code == 0 ? BindOne(++index, args) : code), ...);
+    return code;
+  }
+  template <class T>
+  requires(std::integral<T> || std::is_enum_v<T>) int BindOne(int index, T value) {
+    return BindInt(index, static_cast<std::int64_t>(value));
+  }
+  int BindOne(int index, std::string_view text);
+  int BindOne(int index, std::nullopt_t);
+  template <class T>
+  int BindOne(int index, const std::optional<T>& value) {
+    return value ? BindOne(index, *value) : BindOne(index, std::nullopt);
+  }
+  int BindInt(int index, std::int64_t value);
+  Status Finish(int bind_code);
+  Status Failure(int code) const;
+
+  Database* database_ = nullptr;
+  sqlite3_stmt* handle_ = nullptr;
+  int parameters_ = 0;
+};
+
+// The rows of one query. Resets the statement when it goes: a statement that was stepped and not
+// reset pins the log and breaks checkpoints.
+//
+//   Rows rows = statement.Query(7);
+//   while (rows.Next()) use(rows.Int(0), rows.Text(1));
+//   if (!rows.status().ok()) return rows.status();
+class Rows {
+ public:
+  ~Rows();
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  bool Next();  // false: no more rows, or an error
+  const Status& status() const { return status_; }
+
+  std::int64_t Int(int column) const;       // NULL: 0
+  std::string_view Text(int column) const;  // valid until Next; NULL: ""
+  bool IsNull(int column) const;
+
+ private:
+  friend class Statement;
+  Rows(Statement* statement, int bind_code);
+
+  Statement* statement_;
+  bool done_ = false;
+  Status status_;
+};
+
+template <class... Args>
+Rows Statement::Query(const Args&... args) {
+  return Rows(this, Bind(args...));
+}
+
+// Rolls back when it goes without Commit.
+class Transaction {
+ public:
+  enum class Kind {
+    kWrite,  // takes the write lock at once: upgrading later fails whatever the timeout
+    kRead,   // one view of the database
+  };
+  explicit Transaction(Database* database) : database_(*database) {}
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  Status Begin(Kind kind);
+  Status Commit();  // on an error everything is rolled back
+
+ private:
+  Database& database_;
+};
+
+}  // namespace assay

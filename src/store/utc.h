@@ -1,0 +1,13 @@
+// Times as people read them.
+#pragma once
+
+#include <string>
+
+#include "core/model.h"
+
+namespace assay {
+
+// 2026-01-02T03:04:05.678Z, for the years 0 to 9999; others are cut to these.
+std::string UtcText(Ms time);
+
+}  // namespace assay
