@@ -16,8 +16,7 @@
 
 namespace assay {
 
-// --- Records: state to be stored, not a log. Each replaces what was stored under its key.
-// ---------------------------
+// --- Records: state to be stored, not a log. Each replaces what was stored under its key. ---
 
 struct PutJob {
   Job job;
@@ -79,8 +78,7 @@ struct AddEvent {
 using Record = std::variant<PutJob, DropJob, PutRun, PutRunHeader, PutPart, PutRank, PutStarts,
                             PutOutcome, PutNode, DropNode, PutLease, DropLease, AddEvent>;
 
-// --- Effects
-// -------------------------------------------------------------------------------------------------------
+// --- Effects ---
 
 struct PlannedPart {
   std::string node;
