@@ -76,14 +76,14 @@ class Bench::Impl {
   }
 
   Ms NextDeadline(Ms now) const {
-    if (!taken_up_ && !runs_.empty()) return now;
+    if (!taken_up_ && Any(&BenchRun::open)) return now;
     Ms due = resend_at_;
     for (const auto& [id, run] : runs_) due = std::min(due, run.Due());
     return due == kNever ? now + kRestMs : std::max(due, now);
   }
 
   bool idle() const {
-    if (!taken_up_ && !runs_.empty()) return false;
+    if (!taken_up_ && Any(&BenchRun::open)) return false;
     return std::all_of(runs_.begin(), runs_.end(),
                        [](const auto& run) { return run.second.free(); });
   }

@@ -18,6 +18,7 @@
 // 5. Every begun op has an outcome by its deadline + kill_grace + the time to end its worker and to
 //    make the device safe (the shell bounds both).
 //
+// Events of workers answer effects of this object: after a restart those of before are not told.
 // A message that leaves while no link is up is dropped: LinkUp says everything again.
 // Thread safety: none; the agent's loop owns it.
 #pragma once

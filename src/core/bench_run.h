@@ -62,6 +62,7 @@ class BenchRun {
 
   bool Holds(std::int32_t device) const;
   bool free() const;     // nothing holds its devices
+  bool open() const;     // an op has no outcome
   bool settled() const;  // free, and every outcome is acknowledged
   bool owing() const;    // an outcome is not acknowledged
   bool unheard() const;  // an outcome was said and is not acknowledged

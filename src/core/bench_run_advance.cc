@@ -186,7 +186,9 @@ void BenchRun::SayAgain(bool ready) {
 
 bool BenchRun::Holds(std::int32_t device) const {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    if (ranks_[i].phase != Phase::kFree && assigned(i).device == device) return true;
+    // A discarded run leaves ops open, which a restart before its end would take up.
+    const bool open = discarded_ && NextOpen(i);
+    if ((open || ranks_[i].phase != Phase::kFree) && assigned(i).device == device) return true;
   }
   return false;
 }
@@ -194,6 +196,13 @@ bool BenchRun::Holds(std::int32_t device) const {
 bool BenchRun::free() const {
   return std::all_of(ranks_.begin(), ranks_.end(),
                      [](const BenchRank& rank) { return rank.phase == Phase::kFree; });
+}
+
+bool BenchRun::open() const {
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    if (NextOpen(i)) return true;
+  }
+  return false;
 }
 
 bool BenchRun::settled() const {

@@ -197,6 +197,16 @@ TEST_CASE("discard ends everything at once and says so when nothing is held") {
   CHECK(rig.bench.spooled().count(1) == 0);
 }
 
+TEST_CASE("a discarded run keeps its devices to its end, so that a restart finds one run on each") {
+  Rig rig;
+  rig.Begin(TestAssign(1, {{0, 0, Aic()}, {1, 1, Aic()}}));
+  rig.Say(Discard{1});
+  rig.Gone(1, 0, "signal 9");
+  rig.Safe(1, 0);
+  CHECK(rig.Say(TestAssign(2, {{0, 0, Aic()}}))[1] ==
+        "spool outcome 2/0/aic not_run: device 0 is held by run 1");
+}
+
 TEST_CASE("discard of a run that is over or unknown") {
   Rig rig;
   rig.Do(LinkUp{});

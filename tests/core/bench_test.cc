@@ -331,3 +331,25 @@ TEST_CASE("no answer and no report of unknown workers counts") {
   CHECK(rig.Done(1, 0, Op::kAic) == Lines{});
   CHECK(rig.Say(Cancel{2}) == Lines{});
 }
+
+TEST_CASE("a spool's records keep what they say, and no more") {
+  Spooled spooled;
+  Apply(SpoolRun{TestAssign(1, {{0, 3, Aic()}, {2, 4, Both()}})}, &spooled);
+  const Outcome first{kFaulty, "2 bad", 5, 6};
+  Apply(SpoolOutcome{{1, 2, Op::kAic}, first}, &spooled);
+  const Spooled before = spooled;
+  CHECK(before.at(1).assign.ranks.empty());
+  CHECK(before.at(1).ranks[1].outcomes[0] == first);
+
+  Apply(SpoolRun{TestAssign(1, {{7, 7, Aic()}})}, &spooled);
+  Apply(SpoolOutcome{{1, 2, Op::kAic}, {kOk, "", 0, 9}}, &spooled);
+  Apply(SpoolOutcome{{1, 0, Op::kP2p}, first}, &spooled);  // not an op of it
+  Apply(SpoolOutcome{{1, 1, Op::kAic}, first}, &spooled);
+  Apply(SpoolBegun{{2, 0, Op::kAic}, 5}, &spooled);
+  Apply(SpoolAcked{{1, 0, Op::kAic}}, &spooled);  // not answered
+  Apply(SpoolStarted{2}, &spooled);
+  Apply(SpoolDrop{2}, &spooled);
+  CHECK(spooled == before);
+  Apply(SpoolDrop{1}, &spooled);
+  CHECK(spooled.empty());
+}
