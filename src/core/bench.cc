@@ -114,6 +114,7 @@ class Bench::Impl {
       run.SayAgain(true);
     }
     step->Send(std::move(hello));
+    for (auto& [id, run] : runs_) run.SayUnderWay(*step);
   }
   void On(const LinkDown&, BenchStep* step) {
     link_up_ = step->link_up = false;

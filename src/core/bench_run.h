@@ -57,6 +57,8 @@ class BenchRun {
   void TakeReports(Ms now, std::vector<OutcomeReport>* reports);
   // Whether the coordinator is to be told now that the run is ready.
   bool TakeReady();
+  // Once more which ops have begun.
+  void SayUnderWay(const BenchStep& step) const;
   // Everything that may be said is to be said again; with `ready`, that it is ready too.
   void SayAgain(bool ready);
 

@@ -179,6 +179,13 @@ bool BenchRun::TakeReady() {
   return true;
 }
 
+void BenchRun::SayUnderWay(const BenchStep& step) const {
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const std::optional<Op> op = UnderWay(ranks_[i].phase);
+    if (op) step.Send(Progress{id_, assigned(i).rank, *op, true, 0, ""});
+  }
+}
+
 void BenchRun::SayAgain(bool ready) {
   for (BenchRank& rank : ranks_) rank.sent = OpSet();
   if (ready) ready_said_ = false;

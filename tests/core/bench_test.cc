@@ -238,7 +238,8 @@ TEST_CASE("the link comes and goes") {
   rig.Opened(2, 0);
   rig.Say(Start{2});
   const std::string refused = "outcome 1/1/aic not_run: no device 9 on this node (it has 0-7)";
-  CHECK(rig.Do(LinkUp{}) == Lines{"hello n1 1 2 started", refused, "ready 1"});
+  CHECK(rig.Do(LinkUp{}) ==
+        Lines{"hello n1 1 2 started", "progress 2/0/aic started", refused, "ready 1"});
   CHECK(rig.Tick(1) == Lines{});
   CHECK(rig.Do(LinkDown{}) == Lines{});
   CHECK(rig.Done(2, 0, Op::kAic) == Lines{"spool outcome 2/0/aic ok: ", "quit 2/0"});
