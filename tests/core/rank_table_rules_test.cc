@@ -309,9 +309,41 @@ TEST_CASE("rule (f): the node of a 2.0 rank") {
         "rank 0 has no net_layer 0: node unknown (2 ranks)");
   Rejects(RankList("{'rank_id':0,'device_id':0},{'rank_id':1,'device_id':0}"),
           "unknown node device 0 used by ranks 0 and 1");
+  const TableReading device_address =
+      Read(RankList(Rank(0, 0, "a", "{'net_layer':1,'rank_addr_list':[{'addr':'198.51.100.1'}]}")));
+  REQUIRE(device_address.verdict == TableVerdict::kAccept);
+  CHECK(device_address.table.nodes[0].aliases.empty());
   Rejects(RankList(Rank(0, 0, "a", "{'net_layer':0}")), "two levels of net_layer 0");
   Rejects(RankList(Rank(0, 0, "a", "7")), "level_list has a number, not an object");
   Rejects(RankList(Rank(0, 0, "a", "{}")), "rank_list entry 0 has a level without net_layer");
+}
+
+TEST_CASE("rule 9: the documented limits of 2.0") {
+  const auto list = [](const std::string& entry, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += (i > 0 ? "," : "") + entry;
+    return text;
+  };
+  const auto addresses = [&](int count, int ports) {
+    return RankList(Rank(0, 0, "a",
+                         "{'net_layer':1,'rank_addr_list':[" +
+                             list("{'ports':[" + list("'0/1'", ports) + "]}", count) + "]}"));
+  };
+  Accepts(RankList(Rank(0, 0, "a", list("{'net_layer':1}", 7))));
+  Rejects(RankList(Rank(0, 0, "a", list("{'net_layer':1}", 8))),
+          "rank_list entry 0: level_list has more than 8 entries");
+  Accepts(addresses(24, 16));
+  Rejects(addresses(25, 1), "rank_list entry 0: rank_addr_list has more than 24 entries");
+  Rejects(addresses(1, 17), "rank_list entry 0: ports has more than 16 entries");
+  Rejects(RankList("{'rank_id':0,'device_id':0,'level_list':7}"), "level_list is 7, not an array");
+}
+
+TEST_CASE("ranks without a device are many on one node, in node lists only") {
+  const std::string two = "{'rank_id':0},{'rank_id':1}";
+  Warns("{'status':'completed','version':'1.1','node_list':[{'node_addr':'a','ranks':[" + two +
+            "]}]}",
+        "rank 0 on a has no device (and 1 more)");
+  Rejects(Table(Server("'server_id':'n'", two)), "n: device_id is missing");
 }
 
 TEST_CASE("rule (g): declared counts are those of what is listed") {
@@ -358,8 +390,8 @@ TEST_CASE("super pods name servers that exist") {
   Accepts(pods("[{'super_pod_id':'0','server_list':[{'server_id':'n'}]}]"));
   Rejects(pods("[{'super_pod_id':'0','server_list':[{'server_id':'m'}]}]"),
           "super_pod_list: server m is not in server_list");
-  for (const char* other :
-       {"[]", "{}", "7", "null", "[7,{'server_list':{}},{'server_list':[7,{}]}]"}) {
+  for (const char* other : {"[]", "{}", "7", "null",
+                            "[7,{'server_list':{}},{'server_list':[7,{},{'server_id':''}]}]"}) {
     Accepts(pods(other));
   }
 }
