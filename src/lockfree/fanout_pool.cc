@@ -1,0 +1,83 @@
+#include "lockfree/fanout_pool.h"
+
+#include <pthread.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace assay {
+
+ReadyQueue::ReadyQueue() { sem_init(&permits_, 0, 0); }
+
+ReadyQueue::~ReadyQueue() { sem_destroy(&permits_); }
+
+void ReadyQueue::Push(std::shared_ptr<FanoutTask> task) noexcept {
+  tasks_.enqueue(std::move(task));
+  sem_post(&permits_);
+}
+
+std::shared_ptr<FanoutTask> ReadyQueue::Taker::Take() noexcept {
+  while (sem_wait(&ready_->permits_) != 0) {
+  }
+  return TakePermitted();
+}
+
+bool ReadyQueue::Taker::TryTake(std::shared_ptr<FanoutTask>* task) noexcept {
+  while (sem_trywait(&ready_->permits_) != 0) {
+    if (errno == EAGAIN) return false;
+  }
+  *task = TakePermitted();
+  return true;
+}
+
+std::shared_ptr<FanoutTask> ReadyQueue::Taker::TakePermitted() noexcept {
+  std::shared_ptr<FanoutTask> task;
+  while (!ready_->tasks_.try_dequeue(token_, task)) std::this_thread::yield();
+  return task;
+}
+
+Status FanoutPool::Start(int workers) {
+  try {
+    for (int i = 0; i < workers; ++i) {
+      workers_.emplace_back([this] { Work(); });
+      pthread_setname_np(workers_.back().native_handle(), ("fanout-" + std::to_string(i)).c_str());
+    }
+  } catch (const std::system_error& error) {
+    Stop();
+    return UnavailableError("cannot start fan-out worker " + std::to_string(workers_.size() + 1) +
+                            " of " + std::to_string(workers) + ": " + error.what() +
+                            "; raise the limit on threads (ulimit -u, TasksMax=)");
+  }
+  return Status::Ok();
+}
+
+void FanoutPool::Work() {
+  ReadyQueue::Taker taker(&ready_);
+  for (;;) {
+    std::shared_ptr<FanoutTask> task = taker.Take();
+    if (task == nullptr) return;
+    if (task->Run(kBudget)) ready_.Push(std::move(task));
+  }
+}
+
+void FanoutPool::Stop() {
+  // The order to leave may overtake tasks (there is no order between putting threads), so what the
+  // workers leave behind is worked off here, with nobody else about.
+  for (std::size_t i = 0; i < workers_.size(); ++i) ready_.Push(nullptr);
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+  RunHere();
+}
+
+void FanoutPool::RunHere() {
+  ReadyQueue::Taker taker(&ready_);
+  std::shared_ptr<FanoutTask> task;
+  while (taker.TryTake(&task)) {
+    if (task->Run(kBudget)) ready_.Push(std::move(task));
+    task.reset();
+  }
+}
+
+}  // namespace assay

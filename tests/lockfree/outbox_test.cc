@@ -1,0 +1,367 @@
+#include "lockfree/outbox.h"
+
+#include <array>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lockfree/fanout_pool.h"
+#include "lockfree/fanout_queue.h"
+#include "tests/lockfree/items.h"
+
+using namespace assay;
+
+namespace {
+
+// Writes are finished by hand.
+struct ManualStream {
+  explicit ManualStream(std::uint32_t capacity) : box(capacity) {}
+  void Write(const std::shared_ptr<int>& message) {
+    CHECK_FALSE(in_flight);
+    in_flight = true;
+    written.push_back(*message);
+  }
+  void Finish(const int& final) {
+    CHECK_FALSE(in_flight);
+    ends.push_back(final);
+  }
+  void Room() { ++rooms; }
+  PushResult Push(int value) {
+    const PushResult result = box.Push(std::make_shared<int>(value));
+    if (result == PushResult::kStartPump) box.Pump(this);
+    return result;
+  }
+  PushResult End(int value) {
+    const PushResult result = box.PushFinal(std::move(value));
+    if (result == PushResult::kStartPump) box.Pump(this);
+    return result;
+  }
+  void Done(bool ok = true) {
+    REQUIRE(in_flight);
+    in_flight = false;
+    box.WriteDone(ok, this);
+  }
+
+  Outbox<std::shared_ptr<int>, int> box;
+  std::vector<int> written, ends;
+  bool in_flight = false;
+  int rooms = 0;
+};
+
+}  // namespace
+
+TEST_CASE("outbox: one write at a time, in order, the end last and once") {
+  ManualStream stream(4);
+  CHECK(stream.Push(1) == PushResult::kStartPump);
+  CHECK(stream.Push(2) == PushResult::kQueued);
+  CHECK(stream.written == std::vector<int>{1});
+  stream.Done();
+  CHECK(stream.written == std::vector<int>{1, 2});
+  stream.Done();
+  CHECK_FALSE(stream.in_flight);
+  CHECK(stream.box.Depth() == 0);
+  CHECK(stream.Push(3) == PushResult::kStartPump);
+  CHECK(stream.End(100) == PushResult::kQueued);
+  CHECK(stream.ends.empty());
+  CHECK(stream.End(101) == PushResult::kClosed);
+  CHECK(stream.Push(4) == PushResult::kClosed);
+  stream.Done();
+  CHECK(stream.written == std::vector<int>{1, 2, 3});
+  CHECK(stream.ends == std::vector<int>{100});
+}
+
+TEST_CASE("outbox: the end alone starts the pump") {
+  ManualStream stream(1);
+  CHECK(stream.End(100) == PushResult::kStartPump);
+  CHECK(stream.ends == std::vector<int>{100});
+}
+
+TEST_CASE("outbox: full, the end still fits and room is told once") {
+  const std::uint32_t capacity = GENERATE(as<std::uint32_t>(), 1, 2, 4, 64);
+  CAPTURE(capacity);
+  ManualStream stream(capacity);
+  const int n = static_cast<int>(capacity);
+  for (int i = 0; i < n; ++i) CHECK(stream.Push(i) != PushResult::kFull);
+  auto refused = std::make_shared<int>(-1);
+  CHECK(stream.box.Push(std::move(refused)) == PushResult::kFull);
+  CHECK(refused != nullptr);
+  CHECK(stream.Push(-1) == PushResult::kFull);
+  while (stream.box.Depth() > capacity / 2) {
+    CHECK(stream.rooms == 0);
+    stream.Done();
+  }
+  CHECK(stream.rooms == 1);
+  while (stream.in_flight) stream.Done();
+  CHECK(stream.rooms == 1);  // nobody was refused since
+  for (int i = 0; i < n; ++i) CHECK(stream.Push(n + i) != PushResult::kFull);
+  CHECK(stream.End(100) == PushResult::kQueued);
+  while (stream.in_flight) stream.Done();
+  REQUIRE(stream.written.size() == 2 * capacity);
+  for (int i = 0; i < 2 * n; ++i) CHECK(stream.written[static_cast<std::size_t>(i)] == i);
+  CHECK(stream.ends == std::vector<int>{100});
+}
+
+TEST_CASE("outbox: after a failed write only the end comes") {
+  ManualStream stream(4);
+  SECTION("the end waits already") {
+    for (int i = 0; i < 4; ++i) stream.Push(i);
+    stream.End(100);
+    stream.Done(false);
+  }
+  SECTION("the end comes later") {
+    for (int i = 0; i < 4; ++i) stream.Push(i);
+    stream.Push(5);
+    stream.Done(false);
+    CHECK(stream.rooms == 1);
+    CHECK(stream.ends.empty());
+    CHECK(stream.Push(6) == PushResult::kClosed);
+    CHECK(stream.End(100) == PushResult::kStartPump);
+  }
+  CHECK(stream.written == std::vector<int>{0});
+  CHECK(stream.ends == std::vector<int>{100});
+  CHECK(stream.End(100) == PushResult::kClosed);
+}
+
+TEST_CASE("outbox: a written message is let go, and what is left goes with the outbox") {
+  auto message = std::make_shared<int>(1);
+  {
+    ManualStream stream(8);
+    CHECK(stream.box.Push(std::shared_ptr<int>(message)) == PushResult::kStartPump);
+    CHECK(stream.box.Push(std::shared_ptr<int>(message)) == PushResult::kQueued);
+    stream.box.Pump(&stream);
+    CHECK(message.use_count() == 3);  // in the ring while it is written
+    stream.Done();
+    CHECK(message.use_count() == 2);
+  }
+  CHECK(message.use_count() == 1);
+}
+
+// --- Streams, their job's queue, fan-out workers, and threads that behave like gRPC's ---
+
+namespace {
+
+struct Entry {
+  enum Kind { kOpen, kSay, kRoom, kClose } kind = kOpen;
+  std::size_t stream = 0;
+};
+
+struct Outcome {
+  std::atomic<std::uint32_t> written{0};
+  std::atomic<std::uint32_t> finished{0};
+  std::atomic<std::uint32_t> gone{0};
+  std::atomic<std::uint32_t> wrong{0};
+};
+
+class FakeStream;
+
+// Completes writes on threads of its own: those of one stream now here, now there.
+class FakeTransport {
+ public:
+  FakeTransport();
+  ~FakeTransport();
+  void Start(FakeStream* stream) {
+    writes_[next_.fetch_add(1, std::memory_order_relaxed) % kThreads].enqueue(stream);
+  }
+
+ private:
+  static constexpr std::size_t kThreads = 3;
+  void Work(std::size_t self);
+
+  std::array<moodycamel::ConcurrentQueue<FakeStream*, TinyQueueTraits>, kThreads> writes_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+class JobQueue;
+
+class FakeStream {
+ public:
+  FakeStream(std::size_t id, std::uint32_t capacity, std::uint32_t fails_at, JobQueue* job,
+             FakeTransport* transport, Outcome* outcome)
+      : box(capacity),
+        id_(id),
+        fails_at_(fails_at),
+        job_(job),
+        transport_(transport),
+        outcome_(outcome) {}
+
+  void Write(const Item& message) {
+    if (in_flight_.exchange(true, std::memory_order_relaxed)) ++outcome_->wrong;
+    if (!ledger_.Enter(message)) ++outcome_->wrong;
+    callbacks_.fetch_add(1, std::memory_order_relaxed);
+    transport_->Start(this);
+  }
+  void Finish(const std::uint64_t& final) {
+    if (in_flight_.load(std::memory_order_relaxed) || final != id_) ++outcome_->wrong;
+    ++outcome_->finished;
+    MaybeDone();
+  }
+  void Room();
+
+  void OnWriteDone() {  // on a thread of the transport
+    const std::uint32_t written = ++outcome_->written;
+    in_flight_.store(false, std::memory_order_relaxed);
+    box.WriteDone(written != fails_at_, this);
+    MaybeDone();
+  }
+
+  Outbox<Item, std::uint64_t> box;
+  // The filler's.
+  std::uint32_t said = 0;  // by the job
+  std::uint32_t pushed = 0;
+  bool starving = false;
+
+ private:
+  void MaybeDone() {
+    if (callbacks_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    outcome_->gone.fetch_add(1, std::memory_order_release);
+    delete this;
+  }
+
+  const std::size_t id_;
+  const std::uint32_t fails_at_;
+  JobQueue* const job_;
+  FakeTransport* const transport_;
+  Outcome* const outcome_;
+  Ledger ledger_{1};
+  std::atomic<bool> in_flight_{false};
+  std::atomic<int> callbacks_{1};  // the Finish to come
+};
+
+FakeTransport::FakeTransport() {
+  for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this, i] { Work(i); });
+}
+
+void FakeTransport::Work(std::size_t self) {
+  FakeStream* stream = nullptr;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (writes_[self].try_dequeue(stream)) {
+      stream->OnWriteDone();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+FakeTransport::~FakeTransport() {
+  stop_ = true;
+  for (std::thread& thread : threads_) thread.join();
+}
+
+struct JobParameters {
+  std::size_t streams;
+  std::uint32_t capacity;
+  bool fails;
+};
+
+class JobQueue : public FanoutQueue<Entry, FanoutPlatform<TinyQueueTraits>> {
+ public:
+  JobQueue(ReadyQueue* ready, JobParameters parameters, FakeTransport* transport)
+      : FanoutQueue(ready),
+        outcomes(parameters.streams),
+        parameters_(parameters),
+        transport_(transport),
+        streams_(parameters.streams, nullptr) {}
+
+  std::vector<Outcome> outcomes;
+
+ private:
+  void Handle(Entry&& entry) override {
+    FakeStream*& stream = streams_[entry.stream];
+    switch (entry.kind) {
+      case Entry::kOpen:
+        stream = new FakeStream(entry.stream, parameters_.capacity,
+                                parameters_.fails ? static_cast<std::uint32_t>(entry.stream) : 0,
+                                this, transport_, &outcomes[entry.stream]);
+        break;
+      case Entry::kSay:
+        for (FakeStream* each : streams_) {
+          if (each == nullptr) continue;
+          ++each->said;
+          PushWhatFits(each);
+        }
+        break;
+      case Entry::kRoom:
+        if (stream != nullptr) {
+          if (!stream->starving) ++outcomes[entry.stream].wrong;  // told twice
+          stream->starving = false;
+          PushWhatFits(stream);
+        }
+        break;
+      case Entry::kClose:
+        closing_ = true;
+        break;
+    }
+    if (!closing_) return;
+    for (std::size_t id = 0; id < streams_.size(); ++id) EndIfAllSaid(id);
+  }
+
+  void PushWhatFits(FakeStream* stream) {
+    while (!stream->starving && stream->pushed != stream->said) {
+      const PushResult result = stream->box.Push(MakeItem(0, stream->pushed + 1));
+      if (result == PushResult::kFull) {
+        stream->starving = true;
+        return;
+      }
+      ++stream->pushed;  // also kClosed: nobody is there to hear it
+      if (result == PushResult::kStartPump) stream->box.Pump(stream);
+    }
+  }
+
+  void EndIfAllSaid(std::size_t id) {
+    FakeStream* stream = streams_[id];
+    if (stream == nullptr || stream->pushed != stream->said) return;
+    streams_[id] = nullptr;
+    if (stream->box.PushFinal(std::uint64_t{id}) == PushResult::kStartPump) {
+      stream->box.Pump(stream);
+    }
+  }
+
+  const JobParameters parameters_;
+  FakeTransport* const transport_;
+  std::vector<FakeStream*> streams_;
+  bool closing_ = false;
+};
+
+void FakeStream::Room() { job_->Post({Entry::kRoom, id_}); }
+
+}  // namespace
+
+TEST_CASE("outbox: many streams of several jobs, one pump each, room never forgotten") {
+  const bool fails = GENERATE(false, true);
+  const std::uint32_t capacity = GENERATE(as<std::uint32_t>(), 1, 4, 16);
+  CAPTURE(fails, capacity);
+  const std::size_t streams = 16;
+  const std::uint32_t messages = 400 / kSlower;
+  FanoutPool pool;
+  REQUIRE(pool.Start(2).ok());
+  FakeTransport transport;
+  std::vector<std::shared_ptr<JobQueue>> jobs;
+  for (int i = 0; i < 3; ++i) {
+    jobs.push_back(std::make_shared<JobQueue>(&pool.ready(),
+                                              JobParameters{streams, capacity, fails}, &transport));
+  }
+  for (const auto& job : jobs) {
+    for (std::size_t id = 0; id < streams; ++id) job->Post({Entry::kOpen, id});
+  }
+  for (std::uint32_t i = 0; i < messages; ++i) {
+    for (const auto& job : jobs) job->Post({Entry::kSay, 0});
+  }
+  for (const auto& job : jobs) job->Post({Entry::kClose, 0});
+  for (const auto& job : jobs) {
+    for (std::size_t id = 0; id < streams; ++id) {
+      Outcome& outcome = job->outcomes[id];
+      CAPTURE(id, outcome.written.load(), outcome.finished.load());
+      REQUIRE(Eventually([&] { return outcome.gone.load(std::memory_order_acquire) == 1; }));
+      CHECK(outcome.finished == 1);
+      CHECK(outcome.wrong == 0);
+      // Stream n's write n fails; none does for n = 0.
+      CHECK(outcome.written == (fails && id != 0 ? id : messages));
+    }
+  }
+  pool.Stop();
+}

@@ -1,0 +1,438 @@
+// The hand-overs of src/lockfree, their real code, through every interleaving (see model.h).
+#include <catch2/catch.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lockfree/fanout_queue.h"
+#include "lockfree/mailbox.h"
+#include "lockfree/outbox.h"
+#include "tests/lockfree/model.h"
+
+using namespace assay;
+using model::BlockUntil;
+using model::Cell;
+using model::Expect;
+using model::Scenario;
+using model::Watched;
+
+namespace {
+
+std::string Told(const model::Findings& findings) {
+  return findings.failure + " (" + std::to_string(findings.runs) + " runs, " +
+         std::to_string(findings.situations) + " situations)";
+}
+
+// Every interleaving is right, and it is no trivial scenario.
+void Prove(const std::function<void(Scenario*)>& set_up) {
+  const model::Findings findings = model::Explore(set_up);
+  INFO(Told(findings));
+  CHECK(findings.failure.empty());
+  CHECK(findings.situations > 100);
+}
+
+void Refute(const std::string& with, const std::function<void(Scenario*)>& set_up) {
+  const model::Findings findings = model::Explore(set_up);
+  INFO(Told(findings));
+  CHECK(findings.failure.find(with) == 0);
+}
+
+template <bool kOrdered = true>
+struct ModelPlatform {
+  template <class U>
+  using Atomic = model::Atomic<U, kOrdered>;
+  template <class U>
+  using Plain = model::Cell<U>;
+  template <class U>
+  using Queue = model::Queue<U>;
+  using Event = model::Event<>;
+};
+
+// --- Outbox ---
+
+constexpr std::uint64_t kFinalValue = 1000;
+
+// What gRPC does with a reactor: one write at a time, its end on any thread; OnDone, which deletes,
+// after Finish and when no reaction runs.
+template <class Box>
+struct ModelStream {
+  explicit ModelStream(std::uint32_t capacity) : box(std::make_unique<Box>(capacity)) {}
+
+  void Write(const Cell<>& message) {
+    Expect(in_flight == 0 && finished == 0, "a write beside a write or after the end");
+    Expect(failed == 0, "a write after a failed one");
+    Expect(message.Get() == written + 1, "a message lost, twice or out of order");
+    ++written;
+    ReleaseTo(&wire);
+    in_flight = 1;
+  }
+  void Finish(const Cell<>& final) {
+    Expect(in_flight == 0 && finished == 0, "an end beside a write or twice");
+    Expect(final.Get() == kFinalValue, "not the final entry");
+    finished = 1;
+    model::Step();
+  }
+  void Room() {
+    Expect(room == 0, "room reported twice");
+    room = 1;
+  }
+
+  bool MayDelete() const { return finished == 1 && reactions == 0 && gone == 0; }
+
+  // A thread of gRPC's.
+  void React(bool may_fail) {
+    for (;;) {
+      model::Forget(0);
+      BlockUntil([this] { return in_flight == 1 || MayDelete() || gone == 1; });
+      if (gone == 1) return;
+      if (in_flight == 1) {
+        in_flight = 0;
+        ++reactions;
+        AcquireFrom(wire);
+        const bool ok = !may_fail || failed == 1 || model::Choose(2) == 0;
+        if (!ok) failed = 1;
+        box->WriteDone(ok, this);
+        --reactions;
+      } else {
+        gone = 1;
+        model::Retire(box.get(), sizeof *box);
+      }
+    }
+  }
+
+  std::unique_ptr<Box> box;
+  model::Clock wire;
+  Watched written, in_flight, finished, failed, room, reactions, gone;
+};
+
+template <class Stream>
+void Fill(Stream* stream, std::uint64_t first, std::uint64_t last) {
+  for (std::uint64_t i = first; i <= last; ++i) {
+    model::Forget(i);
+    PushResult result = PushResult::kFull;
+    while ((result = stream->box->Push(Cell<>(i))) == PushResult::kFull) {
+      BlockUntil([stream] { return stream->room == 1; });
+      stream->room = 0;
+      model::Forget(i);
+    }
+    if (result == PushResult::kClosed) {
+      Expect(stream->failed == 1, "refused without a failure");
+      return;
+    }
+    if (result == PushResult::kStartPump) stream->box->Pump(stream);
+  }
+}
+
+template <class Stream>
+void End(Stream* stream) {
+  if (stream->box->PushFinal(Cell<>(kFinalValue)) == PushResult::kStartPump) {
+    stream->box->Pump(stream);
+  }
+}
+
+// Two fillers one after the other (as fan-out workers are) and threads of gRPC's.
+template <class Platform>
+auto OutboxScenario(std::uint32_t capacity, std::uint64_t messages, bool may_fail,
+                    int reactors = 2) {
+  return [=](Scenario* scenario) {
+    using Stream = ModelStream<Outbox<Cell<>, Cell<>, Platform>>;
+    auto stream = std::make_shared<Stream>(capacity);
+    auto handed_over = std::make_shared<Watched>();
+    auto hand_over = std::make_shared<model::Clock>();
+    const std::uint64_t half = messages / 2;
+    scenario->Thread([=] {
+      Fill(stream.get(), 1, half);
+      ReleaseTo(hand_over.get());
+      *handed_over = 1;
+    });
+    scenario->Thread([=] {
+      BlockUntil([=] { return *handed_over == 1; });
+      AcquireFrom(*hand_over);
+      Fill(stream.get(), half + 1, messages);
+      End(stream.get());
+    });
+    for (int i = 0; i < reactors; ++i) {
+      scenario->Thread([=] { stream->React(may_fail); });
+    }
+    scenario->at_end = [=] {
+      Expect(stream->finished == 1 && stream->gone == 1, "no end");
+      if (stream->failed == 0) Expect(stream->written == messages, "a message lost");
+    };
+  };
+}
+
+// The same with fullness and starving in two variables and no second look.
+class ForgetfulBox {
+ public:
+  explicit ForgetfulBox(std::uint32_t capacity) : capacity_(capacity) {}
+  PushResult Push(Cell<>&& message) {
+    if (pending_.load(std::memory_order_seq_cst) == capacity_) {
+      starving_.exchange(1, std::memory_order_seq_cst);
+      return PushResult::kFull;
+    }
+    messages_.enqueue(std::move(message));
+    return pending_.fetch_add(1, std::memory_order_seq_cst) == 0 ? PushResult::kStartPump
+                                                                 : PushResult::kQueued;
+  }
+  PushResult PushFinal(Cell<>&& final) {
+    messages_.enqueue(std::move(final));
+    return pending_.fetch_add(1, std::memory_order_seq_cst) == 0 ? PushResult::kStartPump
+                                                                 : PushResult::kQueued;
+  }
+  template <class Stream>
+  void Pump(Stream* stream) {
+    messages_.try_dequeue(front_);
+    if (front_.Get() == kFinalValue) {
+      stream->Finish(front_);
+    } else {
+      stream->Write(front_);
+    }
+  }
+  template <class Stream>
+  void WriteDone(bool, Stream* stream) {
+    const bool more = pending_.fetch_sub(1, std::memory_order_seq_cst) != 1;
+    if (starving_.exchange(0, std::memory_order_seq_cst) == 1) stream->Room();
+    if (more) Pump(stream);
+  }
+
+ private:
+  const std::uint32_t capacity_;
+  model::Atomic<std::uint32_t> pending_{0};
+  model::Atomic<int> starving_{0};
+  model::Queue<Cell<>> messages_;
+  Cell<> front_;
+};
+
+// --- Fan-out queue ---
+
+struct ModelReady {
+  void Push(std::shared_ptr<FanoutTask> task) { tasks.enqueue(std::move(task)); }
+  model::Queue<std::shared_ptr<FanoutTask>> tasks;
+};
+
+template <bool kOrdered = true>
+struct FanoutModel : ModelPlatform<kOrdered> {
+  using Ready = ModelReady;
+};
+
+// What a fan-out scenario checks, whatever the queue.
+struct FanoutChecks {
+  void Handle(std::uint64_t entry) {
+    model::Step();
+    ++owned;
+    const std::size_t producer = entry / 10;
+    Expect(entry % 10 == last[producer] + 1, "an entry lost, twice or out of order");
+    last[producer] = entry % 10;
+    ++handled;
+  }
+  ModelReady ready;
+  Watched running, destroyed, handled;
+  std::array<Watched, 2> last;
+  Cell<> owned;
+};
+
+template <class Platform>
+class CheckedQueue : public FanoutQueue<Cell<>, Platform> {
+ public:
+  explicit CheckedQueue(FanoutChecks* checks)
+      : FanoutQueue<Cell<>, Platform>(&checks->ready), checks_(checks) {}
+  ~CheckedQueue() override { ++checks_->destroyed; }
+
+ private:
+  void Handle(Cell<>&& entry) override { checks_->Handle(entry.Get()); }
+  FanoutChecks* const checks_;
+};
+
+// Takes whatever is visible, counted or not.
+class GreedyQueue : public FanoutTask {
+ public:
+  explicit GreedyQueue(FanoutChecks* checks) : checks_(checks) {}
+  ~GreedyQueue() override { ++checks_->destroyed; }
+  void Post(Cell<>&& entry) {
+    queue_.enqueue(std::move(entry));
+    if (count_.fetch_add(1, std::memory_order_acq_rel) == 0)
+      checks_->ready.Push(shared_from_this());
+  }
+  bool Run(std::size_t budget) override {
+    std::size_t done = 0;
+    Cell<> entry;
+    while (done != budget && queue_.try_dequeue(entry)) {
+      checks_->Handle(entry.Get());
+      ++done;
+    }
+    return count_.fetch_sub(done, std::memory_order_acq_rel) != done;
+  }
+
+ private:
+  FanoutChecks* const checks_;
+  model::Atomic<std::size_t> count_{0};
+  model::Queue<Cell<>> queue_;
+};
+
+template <class Queue>
+auto FanoutScenario(std::vector<std::uint64_t> posts, std::size_t budget, int workers = 2) {
+  return [=](Scenario* scenario) {
+    auto checks = std::make_shared<FanoutChecks>();
+    auto queue = std::make_shared<Queue>(checks.get());
+    std::uint64_t total = 0;
+    for (std::size_t p = 0; p < posts.size(); ++p) {
+      total += posts[p];
+      scenario->Thread([=]() mutable {
+        auto mine = std::move(queue);  // the producers hold the only references
+        for (std::uint64_t i = 1; i <= posts[p]; ++i) {
+          mine->Post(Cell<>(p * 10 + i));
+          model::Forget(i);
+        }
+      });
+    }
+    for (int w = 0; w < workers; ++w) {
+      scenario->Thread([=] {
+        std::shared_ptr<FanoutTask> task;
+        model::Forget(0);
+        while (checks->ready.tasks.TakeWhenReady(task, [=] { return checks->handled == total; })) {
+          Expect(checks->running == 0, "two workers inside");
+          checks->running = 1;
+          const bool more = task->Run(budget);
+          checks->running = 0;
+          if (more) checks->ready.Push(std::move(task));
+          task.reset();
+          model::Forget(0);
+        }
+      });
+    }
+    queue.reset();
+    scenario->at_end = [=] {
+      Expect(checks->handled == total, "an entry lost or twice");
+      Expect(checks->destroyed == 1, "the queue is not destroyed");
+    };
+  };
+}
+
+// --- Mailbox ---
+
+template <class Platform>
+struct MailboxChecks {
+  Mailbox<Cell<>, Platform> mailbox;
+  std::array<Watched, 2> accepted, received;
+  Watched closed;
+
+  void Post(std::size_t producer, std::uint64_t posts) {
+    for (std::uint64_t i = 1; i <= posts; ++i) {
+      const bool was_closed = closed == 1;
+      Cell<> item(producer * 10 + i);
+      if (!mailbox.Post(std::move(item))) return;
+      Expect(!was_closed, "accepted after Close");
+      ++accepted[producer];
+      model::Forget(i);
+    }
+  }
+  void Drain(std::size_t max) {
+    std::vector<Cell<>> batch;
+    Expect(mailbox.Drain(&batch, max) == batch.size() && batch.size() <= max, "a wrong number");
+    for (const Cell<>& item : batch) {
+      const std::uint64_t value = item.Get();
+      Expect(value % 10 == received[value / 10] + 1, "an item lost, twice or out of order");
+      received[value / 10] = value % 10;
+    }
+  }
+  std::uint64_t Received() const { return received[0] + received[1]; }
+};
+
+// polls: sleeps on the descriptor, as a loop with a poll set does, instead of Wait.
+template <class Platform = ModelPlatform<>>
+auto MailboxScenario(std::vector<std::uint64_t> posts, std::size_t max, bool polls, bool closes) {
+  return [=](Scenario* scenario) {
+    auto checks = std::make_shared<MailboxChecks<Platform>>();
+    std::uint64_t total = 0;
+    for (std::size_t p = 0; p < posts.size(); ++p) {
+      total += posts[p];
+      scenario->Thread([=] { checks->Post(p, posts[p]); });
+    }
+    scenario->Thread([=] {
+      while (closes ? !checks->mailbox.Drained() : checks->Received() != total) {
+        if (polls) {
+          Platform::Event::PollReadable();
+        } else {
+          Expect(checks->mailbox.Wait(-1), "woken for nothing");
+        }
+        checks->Drain(max);
+        model::Forget(0);
+      }
+    });
+    if (closes) {
+      scenario->Thread([=] {
+        checks->mailbox.Close();
+        checks->closed = 1;
+      });
+    }
+    scenario->at_end = [=] {
+      for (std::size_t p = 0; p < posts.size(); ++p) {
+        Expect(checks->received[p] == checks->accepted[p], "an item lost");
+        if (!closes) Expect(checks->received[p] == posts[p], "refused without Close");
+      }
+    };
+  };
+}
+
+struct DeafPlatform : ModelPlatform<> {
+  using Event = model::Event<true>;
+};
+
+}  // namespace
+
+TEST_CASE("outbox: one pump, every message in order, one end, no lost wake-up") {
+  SECTION("capacity 1") { Prove(OutboxScenario<ModelPlatform<>>(1, 3, false)); }
+  SECTION("capacity 2") { Prove(OutboxScenario<ModelPlatform<>>(2, 3, false)); }
+  SECTION("capacity 4") { Prove(OutboxScenario<ModelPlatform<>>(4, 5, false, 1)); }
+}
+
+TEST_CASE("outbox: whichever write fails, the end comes once and last") {
+  SECTION("capacity 1") { Prove(OutboxScenario<ModelPlatform<>>(1, 3, true)); }
+  SECTION("capacity 2") { Prove(OutboxScenario<ModelPlatform<>>(2, 3, true)); }
+}
+
+TEST_CASE("outbox: the proof notices a missing order and a forgotten second look") {
+  Refute("data race", OutboxScenario<ModelPlatform<false>>(2, 3, false));
+  Refute("deadlock", [](Scenario* scenario) {
+    using Stream = ModelStream<ForgetfulBox>;
+    auto stream = std::make_shared<Stream>(1u);
+    scenario->Thread([=] {
+      Fill(stream.get(), 1, 2);
+      End(stream.get());
+    });
+    scenario->Thread([=] { stream->React(false); });
+  });
+}
+
+TEST_CASE("fan-out queue: one worker inside, nothing lost, nothing twice, in order") {
+  using Queue = CheckedQueue<FanoutModel<>>;
+  SECTION("one producer") { Prove(FanoutScenario<Queue>({3}, 1)); }
+  SECTION("one producer, larger turns") { Prove(FanoutScenario<Queue>({4}, 2)); }
+  SECTION("two producers, turns of one") { Prove(FanoutScenario<Queue>({2, 1}, 1)); }
+  SECTION("two producers, turns of two") { Prove(FanoutScenario<Queue>({2, 2}, 2)); }
+  SECTION("three workers") { Prove(FanoutScenario<Queue>({1, 1}, 1, 3)); }
+}
+
+TEST_CASE("fan-out queue: the proof notices a missing order and a greedy worker") {
+  Refute("data race", FanoutScenario<CheckedQueue<FanoutModel<false>>>({2, 1}, 1));
+  Refute("two workers inside", FanoutScenario<GreedyQueue>({2, 1}, 2));
+}
+
+TEST_CASE("mailbox: nothing lost, nothing twice, in order, no lost wake-up") {
+  const bool polls = GENERATE(false, true);
+  CAPTURE(polls);
+  SECTION("one at a time") { Prove(MailboxScenario<>({2, 1}, 1, polls, false)); }
+  SECTION("in batches") { Prove(MailboxScenario<>({2, 2}, 3, true, false)); }
+}
+
+TEST_CASE("mailbox: Close refuses what comes later and loses nothing accepted") {
+  const bool polls = GENERATE(false, true);
+  CAPTURE(polls);
+  SECTION("one producer") { Prove(MailboxScenario<>({2}, 2, polls, true)); }
+  SECTION("two producers") { Prove(MailboxScenario<>({1, 1}, 2, polls, true)); }
+}
+
+TEST_CASE("mailbox: the proof notices a lost signal") {
+  Refute("deadlock", MailboxScenario<DeafPlatform>({2, 1}, 1, true, false));
+}
