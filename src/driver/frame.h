@@ -1,0 +1,54 @@
+// Frames on the pipes between the agent and a worker:
+//
+//   0  u32  bytes of payload, little endian, at most kFramePayloadMax
+//   4  u8   'A'
+//   5  u8   kFrameVersion
+//   6  u8   type (message.h)
+//   7  u8   0
+//   8       payload
+//
+// Both ends are the same program, so a version never differs in practice; it is checked because a
+// driver library may scribble over the pipe and that must be told from an answer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace assay::driver {
+
+inline constexpr std::uint8_t kFrameVersion = 1;
+inline constexpr std::size_t kFrameHeaderBytes = 8;
+inline constexpr std::size_t kFramePayloadMax = std::size_t{1} << 20;
+
+struct Frame {
+  std::uint8_t type = 0;
+  std::string payload;
+};
+
+// REQUIRES: payload.size() <= kFramePayloadMax.
+std::string EncodeFrame(std::uint8_t type, std::string_view payload);
+
+// Takes bytes as they come, gives frames as they are complete. After an error it stays in error:
+// where the next frame begins is not known any more. Holds at most one frame beyond what was
+// appended since the last Next().
+//
+// Thread safety: none.
+class FrameDecoder {
+ public:
+  void Append(std::string_view bytes);
+
+  // The next whole frame, nullopt when more bytes are needed, or what is wrong with the bytes.
+  Result<std::optional<Frame>> Next();
+
+ private:
+  std::string buffer_;
+  std::size_t begin_ = 0;  // of what is not consumed, in buffer_
+  Status error_;
+};
+
+}  // namespace assay::driver

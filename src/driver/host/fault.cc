@@ -1,0 +1,55 @@
+#include "driver/host/fault.h"
+
+#include <charconv>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+
+namespace assay::driver {
+namespace {
+
+template <class Int>
+bool ParseNumber(std::string_view text, Int* out) {
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, *out);
+  return parsed.ec == std::errc() && parsed.ptr == end && *out >= 0;
+}
+
+std::optional<FaultKind> KindFromName(std::string_view name, Op op) {
+  if (name == "flip") return FaultKind::kFlip;
+  if (name == "stuck") return FaultKind::kStuck;
+  if (name == "source" && op == Op::kP2p) return FaultKind::kSource;
+  if (name == "answer" && op == Op::kAic) return FaultKind::kAnswer;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Fault> ParseFault(std::string_view text) {
+  if (text.empty()) return Fault();
+  const Status error =
+      InvalidError("host fault '" + Printable(text, 60) +
+                   "': expected DEVICE:OP=KIND@ROUND, such as 1:aic=flip@3; kinds are flip, stuck, "
+                   "answer (aic) and source (p2p)");
+  const std::size_t colon = text.find(':');
+  const std::size_t equals = text.find('=');
+  const std::size_t at = text.find('@');
+  if (colon == std::string_view::npos || equals == std::string_view::npos ||
+      at == std::string_view::npos || colon > equals || equals > at) {
+    return error;
+  }
+  Fault fault;
+  const auto op = OpFromName(text.substr(colon + 1, equals - colon - 1));
+  if (!op || !ParseNumber(text.substr(0, colon), &fault.device) ||
+      !ParseNumber(text.substr(at + 1), &fault.round)) {
+    return error;
+  }
+  const auto kind = KindFromName(text.substr(equals + 1, at - equals - 1), *op);
+  if (!kind) return error;
+  fault.op = *op;
+  fault.kind = *kind;
+  return fault;
+}
+
+}  // namespace assay::driver

@@ -1,0 +1,124 @@
+#include "driver/host/host_driver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "driver/host/copies.h"
+#include "driver/host/cpu.h"
+#include "driver/host/fault.h"
+#include "driver/host/kernel.h"
+#include "driver/host/products.h"
+
+namespace assay::driver {
+namespace {
+
+constexpr std::size_t kDevicesMin = 2;  // a p2p test needs two
+constexpr std::size_t kDevicesMax = 8;  // as many as accelerator nodes usually have
+
+class HostDevice : public Device {
+ public:
+  HostDevice(std::vector<int> cores, const Kernel* kernel, std::chrono::milliseconds duration,
+             Fault fault)
+      : cores_(std::move(cores)), kernel_(kernel), duration_(duration), fault_(fault) {}
+
+  OpReport RunAic(Progress* progress) override {
+    return RunProducts({cores_, kernel_, duration_, FaultOf(Op::kAic)}, progress);
+  }
+
+  Result<std::string> PrepareP2p(const P2pGroup& group) override {
+    Result<std::unique_ptr<Copies>> copies =
+        Copies::Prepare({cores_, duration_, FaultOf(Op::kP2p)}, group);
+    if (!copies.ok()) return copies.status();
+    copies_ = *std::move(copies);
+    return copies_->blob();
+  }
+
+  OpReport RunP2p(const P2pGroup&, const std::vector<std::string>& blobs,
+                  Progress* progress) override {
+    const std::unique_ptr<Copies> copies = std::move(copies_);
+    return copies->Run(blobs, progress);
+  }
+
+ private:
+  Fault FaultOf(Op op) const { return fault_.op == op ? fault_ : Fault(); }
+
+  const std::vector<int> cores_;
+  const Kernel* const kernel_;
+  const std::chrono::milliseconds duration_;
+  const Fault fault_;
+  std::unique_ptr<Copies> copies_;
+};
+
+class HostDriver : public Driver {
+ public:
+  HostDriver(const Options& options, const Kernel* kernel, std::vector<std::vector<int>> sets,
+             Fault fault)
+      : kernel_(kernel), duration_(options.host_op_ms), sets_(std::move(sets)), fault_(fault) {}
+
+  std::string name() const override { return "host"; }
+
+  Result<std::vector<DeviceInfo>> Inventory() override {
+    const std::string cpu = CpuName();
+    std::vector<DeviceInfo> devices;
+    for (std::size_t i = 0; i < sets_.size(); ++i) {
+      std::string detail = "core " + CoresText(sets_[i]) + ", " + kernel_->level;
+      if (!cpu.empty()) detail += ", " + cpu;
+      devices.push_back({static_cast<std::int32_t>(i), "cpu", Printable(detail, 200)});
+    }
+    return devices;
+  }
+
+  Result<std::unique_ptr<Device>> Open(std::int32_t device) override {
+    if (device < 0 || static_cast<std::size_t>(device) >= sets_.size()) {
+      return NotFoundError("there is no device " + std::to_string(device) +
+                           "; the host driver has 0 to " + std::to_string(sets_.size() - 1) +
+                           " (--host-devices)");
+    }
+    return std::unique_ptr<Device>(
+        std::make_unique<HostDevice>(sets_[static_cast<std::size_t>(device)], kernel_, duration_,
+                                     fault_.device == device ? fault_ : Fault()));
+  }
+
+  VoltageReport MakeSafe(std::int32_t) override {
+    return {false, "the host has no voltage to restore"};
+  }
+
+ private:
+  const Kernel* const kernel_;
+  const std::chrono::milliseconds duration_;
+  const std::vector<std::vector<int>> sets_;
+  const Fault fault_;
+};
+
+std::string RunnableLevels() {
+  std::string out;
+  for (const Kernel* const* at = kKernels; *at != nullptr; ++at) {
+    if (!CanRun(**at)) continue;
+    if (!out.empty()) out += ", ";
+    out += (*at)->level;
+  }
+  return out.empty() ? "none" : out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Driver>> MakeHost(const Options& options) {
+  Result<Fault> fault = ParseFault(options.host_fault);
+  if (!fault.ok()) return fault.status();
+  const Kernel* kernel = FindKernel(options.host_level.c_str());
+  if (kernel == nullptr) {
+    return UnsupportedError("host driver: this CPU cannot run instruction-set level '" +
+                            Printable(options.host_level, 40) + "'; it can: " + RunnableLevels());
+  }
+  Result<std::vector<int>> cores = AllowedCores();
+  if (!cores.ok()) return cores.status();
+  auto count = static_cast<std::size_t>(options.host_devices);
+  if (count == 0) count = std::clamp(cores->size(), kDevicesMin, kDevicesMax);
+  return std::unique_ptr<Driver>(std::make_unique<HostDriver>(
+      options, kernel, SplitCores(*cores, static_cast<std::int32_t>(count)), *fault));
+}
+
+}  // namespace assay::driver

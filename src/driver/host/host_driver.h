@@ -1,0 +1,16 @@
+// The machine's own CPU and memory, for real: its allowed cores in disjoint sets, each a device.
+//
+// aic: exact matrix products (products.h). p2p: pattern-checked copies between the devices' buffers
+// (copies.h). There is no voltage that a test could leave changed.
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "driver/driver.h"
+
+namespace assay::driver {
+
+Result<std::unique_ptr<Driver>> MakeHost(const Options& options);
+
+}  // namespace assay::driver

@@ -1,0 +1,151 @@
+// What the agent tells a worker and what a worker answers, each one frame (frame.h).
+//
+// A worker takes one message after the other and answers each of them once, in order (Start and
+// Quit have no answer); an op is answered by OpStarted, then any number of OpProgress, then OpDone.
+// The agent need not wait for one answer before it sends the next message.
+//
+// The type of a frame is the message's place in its variant, so the order below is the wire:
+// whoever changes it, or a field, changes kFrameVersion.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
+#include "core/op.h"
+#include "driver/driver.h"
+#include "driver/frame.h"
+
+namespace assay::driver {
+
+// Texts that a worker sends are cut to this.
+inline constexpr std::size_t kTextBytesMax = 1000;
+inline constexpr std::size_t kBlobBytesMax = std::size_t{64} << 10;
+
+// To a worker. `Fields` names what crosses the wire, in order.
+
+struct Start {  // first; a driver that cannot be made is told in the answers to what follows
+  Options options;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    auto& o = self.options;
+    visit(o.kind, o.host_devices, o.host_op_ms, o.host_level, o.host_fault, o.sim_devices,
+          o.sim_op_ms, o.sim_plan);
+  }
+};
+struct ListDevices {  // -> DevicesListed
+  template <class Self, class Visit>
+  static void Fields(Self&, Visit&) {}
+};
+struct OpenDevice {  // -> DeviceOpened
+  std::int32_t device = 0;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.device);
+  }
+};
+struct RunAic {  // -> OpStarted, OpProgress..., OpDone
+  template <class Self, class Visit>
+  static void Fields(Self&, Visit&) {}
+};
+struct PrepareP2p {  // -> P2pPrepared
+  P2pGroup group;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.group.members, self.group.self);
+  }
+};
+struct RunP2p {  // -> OpStarted, OpProgress..., OpDone
+  P2pGroup group;
+  std::vector<std::string> blobs;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.group.members, self.group.self, self.blobs);
+  }
+};
+struct MakeSafe {  // -> MadeSafe; needs no open device
+  std::int32_t device = 0;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.device);
+  }
+};
+struct Quit {  // the worker exits with status 0
+  template <class Self, class Visit>
+  static void Fields(Self&, Visit&) {}
+};
+using ToWorker =
+    std::variant<Start, ListDevices, OpenDevice, RunAic, PrepareP2p, RunP2p, MakeSafe, Quit>;
+
+// From a worker. `error` is empty where it worked.
+
+struct DevicesListed {
+  std::string error;
+  std::string driver;
+  std::vector<DeviceInfo> devices;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.error, self.driver, self.devices);
+  }
+};
+struct DeviceOpened {
+  std::string error;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.error);
+  }
+};
+struct OpStarted {
+  Op op = Op::kAic;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.op);
+  }
+};
+struct OpProgress {
+  Op op = Op::kAic;
+  std::int32_t percent = 0;
+  std::string text;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.op, self.percent, self.text);
+  }
+};
+struct OpDone {
+  Op op = Op::kAic;
+  OutcomeCode code = OutcomeCode::kOk;
+  std::string detail;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.op, self.code, self.detail);
+  }
+};
+struct P2pPrepared {
+  std::string error;
+  std::string blob;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.error, self.blob);
+  }
+};
+struct MadeSafe {
+  bool voltage_changed = false;
+  std::string detail;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit(self.voltage_changed, self.detail);
+  }
+};
+using FromWorker =
+    std::variant<DevicesListed, DeviceOpened, OpStarted, OpProgress, OpDone, P2pPrepared, MadeSafe>;
+
+// A whole frame, or kExhausted when it would be larger than a frame may be.
+Result<std::string> Encode(const ToWorker& message);
+Result<std::string> Encode(const FromWorker& message);
+
+// kInvalid names the type and what is wrong with it.
+Result<ToWorker> DecodeToWorker(const Frame& frame);
+Result<FromWorker> DecodeFromWorker(const Frame& frame);
+
+}  // namespace assay::driver

@@ -1,0 +1,256 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "driver/host/cpu.h"
+#include "driver/host/fault.h"
+#include "driver/host/host_driver.h"
+#include "driver/host/kernel.h"
+#include "driver/host/products.h"
+#include "driver/host/shared_buffer.h"
+
+using namespace assay;
+using namespace assay::driver;
+
+namespace {
+
+class Silent : public driver::Progress {
+ public:
+  void Report(std::int32_t percent, std::string_view) override {
+    CHECK(percent >= 0);
+    CHECK(percent <= 99);
+  }
+};
+
+Options HostOptions(const std::string& fault) {
+  Options options;
+  options.kind = "host";
+  options.host_devices = 2;
+  options.host_op_ms = 50;
+  options.host_fault = fault;
+  return options;
+}
+
+std::unique_ptr<Driver> MakeDriver(const Options& options) {
+  Result<std::unique_ptr<Driver>> made = Make(options);
+  REQUIRE(made.ok());
+  return *std::move(made);
+}
+
+OpReport RunAicWith(const Options& options) {
+  Silent silent;
+  Result<std::unique_ptr<Device>> device = MakeDriver(options)->Open(0);
+  REQUIRE(device.ok());
+  return (*device)->RunAic(&silent);
+}
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A p2p test over all devices of the host in this one process; every device in a thread, as each
+// has a process in real life.
+std::vector<OpReport> RunP2pWith(const Options& options, std::int32_t count) {
+  std::vector<P2pMember> members;
+  for (std::int32_t i = 0; i < count; ++i) members.push_back({i + 100, i});
+  const auto host = MakeDriver(options);
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<std::string> blobs;
+  for (std::int32_t i = 0; i < count; ++i) {
+    devices.push_back(*host->Open(i));
+    Result<std::string> blob = devices.back()->PrepareP2p({members, i});
+    REQUIRE(blob.ok());
+    blobs.push_back(*blob);
+  }
+  class Nobody : public driver::Progress {
+    void Report(std::int32_t, std::string_view) override {}
+  } nobody;
+  std::vector<OpReport> reports(devices.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    threads.emplace_back([&, i] {
+      reports[i] = devices[i]->RunP2p({members, static_cast<std::int32_t>(i)}, blobs, &nobody);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return reports;
+}
+
+}  // namespace
+
+TEST_CASE("cores are split into neighbouring disjoint sets, or shared when there are too few") {
+  using Sets = std::vector<std::vector<int>>;
+  CHECK(SplitCores({0, 1}, 2) == Sets{{0}, {1}});
+  CHECK(SplitCores({2, 3, 8, 9, 10}, 2) == Sets{{2, 3}, {8, 9, 10}});
+  CHECK(SplitCores({5}, 3) == Sets{{5}, {5}, {5}});
+  CHECK(SplitCores({0, 1}, 3) == Sets{{0}, {1}, {0}});
+  CHECK(CoresText({0, 1, 2, 8, 10, 11}) == "0-2,8,10-11");
+}
+
+TEST_CASE("the integer products are the known answer") {
+  CHECK(HashOf(MakeProblems()) == kKnownAnswer);
+}
+
+TEST_CASE("each instruction-set level of this CPU gives the exact products") {
+  const Problems problems = MakeProblems();
+  int levels = 0;
+  for (const Kernel* const* at = kKernels; *at != nullptr; ++at) {
+    if (!CanRun(**at)) continue;
+    ++levels;
+    INFO((*at)->level);
+    std::vector<float> f32(std::size_t{kMatrixSize} * kMatrixSize);
+    for (const Problem<float>& problem : problems.f32) {
+      (*at)->multiply_f32(problem.a.data(), problem.b.data(), f32.data(), kMatrixSize);
+      CHECK(f32 == problem.product);
+    }
+    std::vector<double> f64(f32.size());
+    for (const Problem<double>& problem : problems.f64) {
+      (*at)->multiply_f64(problem.a.data(), problem.b.data(), f64.data(), kMatrixSize);
+      CHECK(f64 == problem.product);
+    }
+    CHECK(FindKernel((*at)->level) == *at);
+    Options options = HostOptions("");
+    options.host_level = (*at)->level;
+    const OpReport report = RunAicWith(options);
+    CHECK(report.code == OutcomeCode::kOk);
+    CHECK(Has(report.detail, (*at)->level));
+    CHECK(Has(report.detail, " 0 mismatches"));
+  }
+  CHECK(levels > 0);
+}
+
+TEST_CASE("a level that this CPU does not have is refused with those it has") {
+  Options options = HostOptions("");
+  options.host_level = "x86-64-v9";
+  const Status status = Make(options).status();
+  CHECK(status.code() == Code::kUnsupported);
+  CHECK(Has(status.text(), "x86-64-v9"));
+  CHECK(Has(status.text(), FindKernel("")->level));
+}
+
+TEST_CASE("a bit that flips once in a product is a fault; always, it is not shown to be one") {
+  const OpReport flip = RunAicWith(HostOptions("0:aic=flip@2"));
+  CHECK(flip.code == OutcomeCode::kFaulty);
+  CHECK(Has(flip.detail, "round 2"));
+  CHECK(Has(flip.detail, "computed anew on the same core it is right"));
+  CHECK(Has(flip.detail, " 1 mismatches"));
+
+  const OpReport stuck = RunAicWith(HostOptions("0:aic=stuck@2"));
+  CHECK(stuck.code == OutcomeCode::kNotRun);
+  CHECK(Has(stuck.detail, "not shown to be the hardware"));
+
+  const OpReport answer = RunAicWith(HostOptions("0:aic=answer@0"));
+  CHECK(answer.code == OutcomeCode::kNotRun);
+  CHECK(Has(answer.detail, "known-answer test failed"));
+
+  // Of another device, or another op: none of this one's business.
+  CHECK(RunAicWith(HostOptions("1:aic=flip@1")).code == OutcomeCode::kOk);
+  CHECK(RunAicWith(HostOptions("0:p2p=flip@1")).code == OutcomeCode::kOk);
+}
+
+TEST_CASE("copies between devices are checked in both directions") {
+  const std::vector<OpReport> reports = RunP2pWith(HostOptions(""), 2);
+  for (const OpReport& report : reports) {
+    CHECK(report.code == OutcomeCode::kOk);
+    CHECK(Has(report.detail, "1 peer, out "));
+    CHECK(Has(report.detail, " 0 mismatches"));
+  }
+  Options many = HostOptions("");
+  many.host_devices = 5;
+  for (const OpReport& report : RunP2pWith(many, 5)) {
+    CHECK(report.code == OutcomeCode::kOk);
+    CHECK(Has(report.detail, "4 peers"));
+  }
+}
+
+TEST_CASE("a flipped bit in a copy is its device's fault alone") {
+  const std::vector<OpReport> flip = RunP2pWith(HostOptions("1:p2p=flip@1"), 2);
+  CHECK(flip[0].code == OutcomeCode::kOk);
+  CHECK(flip[1].code == OutcomeCode::kFaulty);
+  CHECK(Has(flip[1].detail, "copy to rank 100 (device 0)"));
+  CHECK(Has(flip[1].detail, "copied anew on the same core it is right"));
+
+  const std::vector<OpReport> stuck = RunP2pWith(HostOptions("1:p2p=stuck@1"), 2);
+  CHECK(stuck[0].code == OutcomeCode::kOk);
+  CHECK(stuck[1].code == OutcomeCode::kNotRun);
+  CHECK(Has(stuck[1].detail, "not shown to be the hardware"));
+}
+
+TEST_CASE("a bit that changes in a device's buffer is that device's fault, never its peer's") {
+  const std::vector<OpReport> reports = RunP2pWith(HostOptions("0:p2p=source@1"), 2);
+  CHECK(reports[0].code == OutcomeCode::kFaulty);
+  CHECK(Has(reports[0].detail, "this device's own buffer changed"));
+  CHECK(reports[1].code != OutcomeCode::kFaulty);
+  CHECK(reports[1].code != OutcomeCode::kTimeout);
+  if (reports[1].code == OutcomeCode::kNotRun) {  // it read before the owner had put it right
+    CHECK(Has(reports[1].detail, "the peer's own buffer holds wrong data"));
+  }
+}
+
+TEST_CASE("a p2p test whose peers cannot be reached says whose buffer and why") {
+  const auto host = MakeDriver(HostOptions(""));
+  const std::vector<P2pMember> members = {{100, 0}, {101, 1}};
+  Silent silent;
+  for (const std::string token :
+       {"", "host-buffer", "host-buffer 1 2", "host-buffer 1 2 3 4", "host-buffer 0 0 0",
+        "host-buffer 99999999999 1 1", "host-buffer 4194305 3 7", "/etc/passwd"}) {
+    INFO(token);
+    const auto device = *host->Open(0);
+    Result<std::string> own = device->PrepareP2p({members, 0});
+    REQUIRE(own.ok());
+    const OpReport report = device->RunP2p({members, 0}, {*own, token}, &silent);
+    CHECK(report.code == OutcomeCode::kNotRun);
+    CHECK(Has(report.detail, "the buffer of rank 101 (device 1): "));
+  }
+  // A descriptor that is open but not the buffer; and the buffer of somebody else in the group.
+  const auto device = *host->Open(0);
+  Result<std::string> own = device->PrepareP2p({members, 0});
+  REQUIRE(own.ok());
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const std::string other =
+      "host-buffer " + std::to_string(getpid()) + ' ' + std::to_string(ends[0]) + " 7";
+  CHECK(SharedBuffer::OpenPeer(other, 2, 1).status().code() == Code::kUnavailable);
+  CHECK(SharedBuffer::OpenPeer(*own, 2, 1).status().code() == Code::kUnavailable);
+  CHECK(SharedBuffer::OpenPeer(*own, 3, 0).status().code() == Code::kUnavailable);
+  CHECK(SharedBuffer::OpenPeer(*own, 2, 0).ok());
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_CASE("a group of one is no p2p test") {
+  const auto host = MakeDriver(HostOptions(""));
+  CHECK_FALSE((*host->Open(0))->PrepareP2p({{{7, 0}}, 0}).ok());
+}
+
+TEST_CASE("the host driver offers at least two devices, and tells what they are") {
+  Options options;
+  options.kind = "auto";
+  const auto host = MakeDriver(options);
+  CHECK(host->name() == "host");
+  const Result<std::vector<DeviceInfo>> devices = host->Inventory();
+  REQUIRE(devices.ok());
+  CHECK(devices->size() >= 2);
+  CHECK(devices->size() <= 8);
+  CHECK((*devices)[1].device == 1);
+  CHECK((*devices)[1].kind == "cpu");
+  CHECK(Has((*devices)[1].detail, FindKernel("")->level));
+  CHECK_FALSE(host->Open(64).ok());
+  CHECK_FALSE(host->Open(-1).ok());
+  CHECK_FALSE(host->MakeSafe(0).changed);
+}
+
+TEST_CASE("a planted fault that makes no sense is refused") {
+  CHECK(ParseFault("").ok());
+  CHECK(ParseFault("1:p2p=source@3").ok());
+  for (const char* text : {"1", "1:aic", "1:aic=flip", "1:aic=source@1", "1:p2p=answer@1",
+                           "x:aic=flip@1", "1:aic=flip@", "1:aic=flip@-1", "1@2=3:4"}) {
+    INFO(text);
+    CHECK_FALSE(ParseFault(text).ok());
+  }
+}

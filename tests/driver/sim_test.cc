@@ -1,0 +1,136 @@
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "driver/sim/sim_driver.h"
+#include "driver/sim/sim_plan.h"
+
+using namespace assay;
+using namespace assay::driver;
+
+namespace {
+
+class Recorder : public driver::Progress {
+ public:
+  void Report(std::int32_t percent, std::string_view) override { percents.push_back(percent); }
+  std::vector<std::int32_t> percents;
+};
+
+std::unique_ptr<Driver> MakeQuick(const std::string& plan) {
+  Options options;
+  options.kind = "sim";
+  options.sim_op_ms = 0;
+  options.sim_plan = plan;
+  Result<std::unique_ptr<Driver>> made = Make(options);
+  REQUIRE(made.ok());
+  return *std::move(made);
+}
+
+OpReport RunAicOn(Driver* sim, std::int32_t device) {
+  Recorder recorder;
+  Result<std::unique_ptr<Device>> opened = sim->Open(device);
+  REQUIRE(opened.ok());
+  return (*opened)->RunAic(&recorder);
+}
+
+std::string PlanError(const std::string& plan) {
+  const Result<SimPlan> parsed = SimPlan::Parse(plan, 8);
+  return parsed.ok() ? "" : parsed.status().text();
+}
+
+}  // namespace
+
+TEST_CASE("the sim driver ends each op as planned") {
+  const auto sim = MakeQuick("3:aic=faulty,2:aic=not_run,7:aic=voltage,1:aic=slow,4:aic=fail");
+  CHECK(RunAicOn(sim.get(), 0).code == OutcomeCode::kOk);
+  CHECK(RunAicOn(sim.get(), 1).code == OutcomeCode::kOk);
+  CHECK(RunAicOn(sim.get(), 2).code == OutcomeCode::kNotRun);
+  CHECK(RunAicOn(sim.get(), 3).code == OutcomeCode::kFaulty);
+  CHECK(RunAicOn(sim.get(), 4).code == OutcomeCode::kNotRun);
+  CHECK(RunAicOn(sim.get(), 7).code == OutcomeCode::kVoltageNotRestored);
+  CHECK(RunAicOn(sim.get(), 3).detail == "sim: aic found a fault by plan");
+}
+
+TEST_CASE("the sim driver lists its devices and opens no other") {
+  const auto sim = MakeQuick("5:open=fail");
+  REQUIRE(sim->Inventory().ok());
+  CHECK(sim->Inventory()->size() == 8);
+  CHECK(sim->Open(8).status().text() == "there is no device 8; --sim-devices=8 has 0 to 7");
+  CHECK_FALSE(sim->Open(-1).ok());
+  CHECK_FALSE(sim->Open(5).ok());
+}
+
+TEST_CASE("making safe finds the voltage changed where a plan leaves it so") {
+  const auto sim = MakeQuick(
+      "7:aic=voltage,5:aic=hang_voltage,6:p2p=crash_voltage,4:aic=hang,"
+      "3:safe=fail");
+  for (std::int32_t device : {0, 4}) CHECK_FALSE(sim->MakeSafe(device).changed);
+  for (std::int32_t device : {3, 5, 6, 7}) CHECK(sim->MakeSafe(device).changed);
+}
+
+TEST_CASE("a sim p2p test needs what its peers returned; its faults are one rank's") {
+  const auto sim = MakeQuick("1:p2p=faulty,2:prepare=fail");
+  std::vector<P2pMember> members = {{10, 0}, {11, 1}};
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<std::string> blobs;
+  for (std::int32_t i = 0; i < 2; ++i) {
+    devices.push_back(*sim->Open(i));
+    Result<std::string> blob = devices.back()->PrepareP2p({members, i});
+    REQUIRE(blob.ok());
+    blobs.push_back(*blob);
+  }
+  Recorder recorder;
+  CHECK(devices[0]->RunP2p({members, 0}, blobs, &recorder).code == OutcomeCode::kOk);
+  CHECK(recorder.percents == std::vector<std::int32_t>{0, 25, 50, 75});
+  CHECK(devices[1]->RunP2p({members, 1}, blobs, &recorder).code == OutcomeCode::kFaulty);
+  std::swap(blobs[0], blobs[1]);
+  const OpReport mixed = devices[0]->RunP2p({members, 0}, blobs, &recorder);
+  CHECK(mixed.code == OutcomeCode::kNotRun);
+  CHECK(mixed.detail == "sim: rank 10 gave nothing, or something wrong, to connect with");
+  CHECK_FALSE((*sim->Open(2))->PrepareP2p({members, 0}).ok());
+}
+
+TEST_CASE("a wrong plan names the entry and what is allowed") {
+  CHECK(PlanError("3:aic=faulty,5:p2p=hang,6:aic=crash,7:aic=voltage,2:p2p=not_run").empty());
+  CHECK(PlanError("").empty());
+  CHECK(PlanError("0:aic") ==
+        "--sim: entry '0:aic': expected DEVICE:CALL=OUTCOME, such as 3:aic=faulty");
+  CHECK(PlanError("8:aic=ok") ==
+        "--sim: entry '8:aic=ok': there is no device '8'; --sim-devices=8 has 0 to 7");
+  CHECK(PlanError("-1:aic=ok") ==
+        "--sim: entry '-1:aic=ok': there is no device '-1'; --sim-devices=8 has 0 to 7");
+  CHECK(PlanError("1:aci=ok") ==
+        "--sim: entry '1:aci=ok': unknown call 'aci'; known are open, aic, prepare, p2p, safe");
+  CHECK(PlanError("0:aic=ok,1:aic=broken") ==
+        "--sim: entry '1:aic=broken': 'broken' is no outcome of aic; allowed are ok, not_run, "
+        "faulty, voltage, slow, spew, fail, hang, hang_voltage, crash, crash_voltage, exit, "
+        "garbage");
+  CHECK(PlanError("1:open=faulty") ==
+        "--sim: entry '1:open=faulty': 'faulty' is no outcome of open; allowed are fail, hang, "
+        "hang_voltage, crash, crash_voltage, exit, garbage");
+  CHECK(PlanError("1:aic=ok,1:aic=hang") ==
+        "--sim: entry '1:aic=hang': this device and call have an entry already");
+  CHECK(PlanError("1:aic=ok,") == "--sim: entry '': nothing after the last comma");
+  CHECK(PlanError(",1:aic=ok") ==
+        "--sim: entry '': expected DEVICE:CALL=OUTCOME, such as 3:aic=faulty");
+  CHECK(PlanError(std::string(10000, 'x')).size() < 300);
+}
+
+TEST_CASE("options that no driver can take are refused by name") {
+  const auto error = [](const Options& options) { return Make(options).status().text(); };
+  Options options;
+  options.kind = "sims";
+  CHECK(error(options) == "--driver=sims: known are auto, host and sim");
+  options = {};
+  options.sim_devices = 0;
+  CHECK(error(options) == "--sim-devices=0: allowed is 1 to 1024");
+  options = {};
+  options.sim_op_ms = -1;
+  CHECK(error(options) == "--sim-op-ms=-1: allowed is 0 to 3600000");
+  options = {};
+  options.host_devices = 65;
+  CHECK(error(options) == "--host-devices=65: allowed is 0 to 64");
+  options = {};
+  options.host_op_ms = 0;
+  CHECK(error(options) == "--host-seconds (in ms)=0: allowed is 1 to 3600000");
+}
