@@ -1,0 +1,225 @@
+#include "coordinator/coordinator.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "coordinator/admin_reads.h"
+#include "coordinator/admin_service.h"
+#include "coordinator/bytes.h"
+#include "coordinator/control_loop.h"
+#include "coordinator/fanout.h"
+#include "coordinator/fleet_service.h"
+#include "coordinator/listen_address.h"
+#include "coordinator/port_file.h"
+#include "coordinator/recover_service.h"
+#include "coordinator/store_storage.h"
+#include "coordinator/worker.h"
+#include "wire/grpc_log.h"
+
+namespace assay {
+namespace {
+
+constexpr int kReceiveMax = 16 << 20;  // a reply of 65,536 ranks has up to 5.4 MB
+constexpr int kReflectionThreads = 16;
+constexpr auto kStopGrace = std::chrono::seconds(2);
+
+int FanoutWorkers(int wanted) {
+  if (wanted > 0) return std::min(wanted, 64);
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(processors / 2, 1, 4);
+}
+
+// WIRE.md 1 and 9: clients ping every 3 s, some from timers that jitter; the server's own ping after
+// 60 s, and 50 s for the answer, which is a TCP user timeout too and so must bear a reader that
+// pauses.
+void SetTransport(grpc::ServerBuilder* builder, const IntakeLimits& limits) {
+  builder->SetMaxReceiveMessageSize(kReceiveMax);
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 50'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 900);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // Above our own limit, which answers; this one would let clients wait without a word.
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                              static_cast<int>(limits.streams_max + 1000));
+  // Reflection is the only service with threads of its own.
+  builder->SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder->SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder->SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+  grpc::ResourceQuota quota("coordinator");
+  quota.SetMaxThreads(kReflectionThreads);
+  builder->SetResourceQuota(quota);
+}
+
+}  // namespace
+
+class Coordinator::Impl {
+ public:
+  explicit Impl(CoordinatorOptions options)
+      : options_(std::move(options)), intake_(options_.limits) {}
+  ~Impl() { (void)Stop(); }
+
+  Status Start();
+  Status Stop();
+  std::string address() const { return address_.Text(); }
+
+ private:
+  Status CheckAddress();
+  Status OpenStore();
+  Status StartThreads();
+  Status Serve();
+  void SetServing(bool serving);
+
+  const CoordinatorOptions options_;
+  ListenAddress address_;
+
+  // In the order in which they come up; they go down in the reverse one.
+  std::unique_ptr<Store> store_;      // the loop's thread's while that runs
+  std::unique_ptr<Storage> storage_;  // what the loop uses: the store, perhaps wrapped
+  std::unique_ptr<AdminReads> reads_; // the reader's thread's while that runs
+  Intake intake_;
+  const std::unique_ptr<Encoder> encoder_ = MakeEncoder();
+  Fanout fanout_{encoder_.get()};
+  Worker parser_;
+  Worker reader_;
+  std::optional<ControlLoop> loop_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::unique_ptr<grpc::Server> server_;
+  std::atomic<grpc::HealthCheckServiceInterface*> health_{nullptr};
+  std::atomic<bool> serving_{true};
+  bool stopped_ = false;
+};
+
+Status Coordinator::Impl::Start() {
+  QuietGrpc();
+  for (const auto step : {&Impl::CheckAddress, &Impl::OpenStore, &Impl::StartThreads, &Impl::Serve}) {
+    if (Status status = (this->*step)(); !status.ok()) return status;
+  }
+  if (options_.port_file.empty()) return Status::Ok();
+  return WritePortFile(options_.port_file, address());
+}
+
+Status Coordinator::Impl::CheckAddress() {
+  Result<ListenAddress> address = ParseListenAddress(options_.listen);
+  if (!address.ok()) return address.status();
+  address_ = *address;
+  if (address_.loopback || options_.insecure) return Status::Ok();
+  return InvalidError("--listen=" + address_.Text() +
+                      " is reachable from other machines, and there is no encryption yet: whoever "
+                      "reaches it can stop trainings. Listen on 127.0.0.1, or add --insecure if the "
+                      "network keeps others away");
+}
+
+Status Coordinator::Impl::OpenStore() {
+  Result<std::unique_ptr<Store>> store = Store::Open(options_.db);
+  if (!store.ok()) return store.status();
+  store_ = std::move(*store);
+  storage_ = std::make_unique<StoreStorage>(store_.get());
+  Result<std::unique_ptr<AdminReads>> reads = AdminReads::Open(options_.db);
+  if (!reads.ok()) return reads.status();
+  reads_ = std::move(*reads);
+  if (options_.wrap_storage) storage_ = options_.wrap_storage(std::move(storage_));
+  // From a life before this one: nobody answers there.
+  if (!options_.port_file.empty()) unlink(options_.port_file.c_str());
+  return Status::Ok();
+}
+
+Status Coordinator::Impl::StartThreads() {
+  if (Status status = fanout_.Start(FanoutWorkers(options_.fanout_workers)); !status.ok()) {
+    return status;
+  }
+  if (Status status = parser_.Start("parser"); !status.ok()) return status;
+  if (Status status = reader_.Start("reader"); !status.ok()) return status;
+  loop_.emplace(options_.settings, &intake_, &fanout_, storage_.get(),
+                [this](bool serving) { SetServing(serving); });
+  if (Status status = loop_->Load(); !status.ok()) return status;
+  return loop_->Start();
+}
+
+// The loop may have something to say before there is a server to say it.
+void Coordinator::Impl::SetServing(bool serving) {
+  serving_.store(serving);
+  grpc::HealthCheckServiceInterface* const health = health_.load();
+  if (health != nullptr) health->SetServingStatus(serving);
+}
+
+Status Coordinator::Impl::Serve() {
+  grpc::EnableDefaultHealthCheckService(true);
+  // A static link drops what registers itself.
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  services_.push_back(MakeRecoverService(&intake_, &parser_));
+  services_.push_back(MakeFleetService(&intake_, &parser_));
+  services_.push_back(MakeAdminService(&intake_, &parser_, &reader_, reads_.get()));
+  grpc::ServerBuilder builder;
+  SetTransport(&builder, options_.limits);
+  int port = 0;
+  builder.AddListeningPort(address_.Text(), grpc::InsecureServerCredentials(), &port);
+  for (const std::unique_ptr<grpc::Service>& service : services_) {
+    builder.RegisterService(service.get());
+  }
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr || port <= 0) {
+    const std::string why = WhyNotListen(address_);
+    return ConflictError("cannot listen on " + address_.Text() +
+                         (why.empty() ? "" : ": " + why) +
+                         "; is another coordinator running there?");
+  }
+  address_.port = port;
+  grpc::HealthCheckServiceInterface* const health = server_->GetHealthCheckService();
+  health_.store(health);
+  bool said = false;
+  do {
+    said = serving_.load();
+    health->SetServingStatus(said);
+  } while (serving_.load() != said);
+  return Status::Ok();
+}
+
+Status Coordinator::Impl::Stop() {
+  if (std::exchange(stopped_, true)) return Status::Ok();
+  intake_.BeginStop();
+  if (server_ != nullptr) {
+    if (!options_.port_file.empty()) unlink(options_.port_file.c_str());
+    server_->Shutdown(std::chrono::system_clock::now() + kStopGrace);
+    // gRPC is through with every call; the last reactors may still be on their way out.
+    while (intake_.Live() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  parser_.Stop();
+  reader_.Stop();
+  intake_.mailbox().Close();
+  if (loop_.has_value()) loop_->Join();
+  fanout_.Stop();
+  health_.store(nullptr);
+  server_.reset();
+  services_.clear();
+  loop_.reset();
+  reads_.reset();
+  storage_.reset();
+  return store_ == nullptr ? Status::Ok() : store_->Close();
+}
+
+// --- Coordinator ---
+
+Result<std::unique_ptr<Coordinator>> Coordinator::Start(CoordinatorOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (Status status = impl->Start(); !status.ok()) return status;
+  return std::unique_ptr<Coordinator>(new Coordinator(std::move(impl)));
+}
+
+Coordinator::Coordinator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Coordinator::~Coordinator() = default;
+std::string Coordinator::address() const { return impl_->address(); }
+Status Coordinator::Stop() { return impl_->Stop(); }
+
+}  // namespace assay

@@ -1,0 +1,28 @@
+#include "coordinator/port_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace assay {
+
+Status WritePortFile(const std::string& file, const std::string& address) {
+  const std::string beside = file + ".new." + std::to_string(getpid());
+  const std::string line = address + "\n";
+  const int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  int error = fd < 0 ? errno : 0;
+  if (fd >= 0) {
+    const ssize_t written = write(fd, line.data(), line.size());
+    if (written != static_cast<ssize_t>(line.size())) error = written < 0 ? errno : ENOSPC;
+    close(fd);
+    if (error == 0 && std::rename(beside.c_str(), file.c_str()) != 0) error = errno;
+    if (error != 0) unlink(beside.c_str());
+  }
+  if (error == 0) return Status::Ok();
+  return InvalidError("cannot write the port file " + file + ": " + std::strerror(error));
+}
+
+}  // namespace assay

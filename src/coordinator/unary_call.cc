@@ -1,0 +1,97 @@
+#include "coordinator/unary_call.h"
+
+#include <grpcpp/server_context.h>
+
+#include <string>
+#include <utility>
+
+#include "wire/grpc_status.h"
+
+namespace assay {
+
+Reply ReplyWith(const google::protobuf::MessageLite& message) {
+  Reply reply;
+  reply.body = Serialise(message);
+  return reply;
+}
+
+Reply ReplyWith(const Status& status) {
+  Reply reply;
+  reply.status = ToGrpc(status);
+  return reply;
+}
+
+Caller CallerOf(const grpc::CallbackServerContext& context, std::string role) {
+  Caller caller;
+  caller.who = context.peer();
+  caller.role = std::move(role);
+  return caller;
+}
+
+grpc::ServerUnaryReactor* Refuse(CallContext* context, const grpc::Status& status) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(status);
+  return reactor;
+}
+
+// --- UnaryCall ---
+
+void UnaryCall::Finish(Reply&& reply) {
+  response_->Swap(&reply.body);
+  ServerUnaryReactor::Finish(std::move(reply.status));
+}
+
+void UnaryCall::OnDone() {
+  Intake* const intake = intake_;
+  delete this;
+  intake->Left(Intake::Guest::kCall);
+}
+
+// --- Command ---
+
+grpc::ServerUnaryReactor* Command::Serve(Intake* intake, Worker* parser, CallContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response, Handling handling) {
+  if (!handling.outcomes) {
+    if (Status status = intake->AdmitCommand(); !status.ok()) return Refuse(context, ToGrpc(status));
+  }
+  if (Status status = intake->Admit(Intake::Guest::kCall); !status.ok()) {
+    return Refuse(context, ToGrpc(status));
+  }
+  auto* call = new Command(intake, *context, *request, response, std::move(handling));
+  if (call->handling_.where == Where::kParser || request->Length() > kLargeBytes) {
+    parser->Post([call] { call->TranslateAndPost(); });
+  } else {
+    call->TranslateAndPost();
+  }
+  return call;
+}
+
+void Command::TranslateAndPost() {
+  Translated translated = handling_.translate(this);
+  if (auto* reply = std::get_if<Reply>(&translated)) return Finish(std::move(*reply));
+  intake_->PostCall(id_, this, std::move(std::get<Event>(translated)));
+}
+
+void Command::Answered(Answer&& answer) { handling_.respond(this, std::move(answer)); }
+
+void Command::Failed(const Status& status) { Finish(ReplyWith(status)); }
+
+// --- Query ---
+
+grpc::ServerUnaryReactor* Query::Serve(Intake* intake, Worker* worker, CallContext* context,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response, Run run) {
+  if (worker->Depth() >= kWaitingMax) {
+    return Refuse(context, ToGrpc(ExhaustedError("too many queries wait (limit " +
+                                                 std::to_string(kWaitingMax) + "); try again")));
+  }
+  if (Status status = intake->Admit(Intake::Guest::kCall); !status.ok()) {
+    return Refuse(context, ToGrpc(status));
+  }
+  auto* call = new Query(intake, *context, *request, response);
+  worker->Post([call, run = std::move(run)] { call->Finish(run(call->request())); });
+  return call;
+}
+
+}  // namespace assay

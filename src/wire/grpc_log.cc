@@ -1,0 +1,40 @@
+#include "wire/grpc_log.h"
+
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
+
+#include <mutex>
+#include <string>
+
+#include "base/log.h"
+
+namespace assay {
+namespace {
+
+void FromGrpcLog(gpr_log_func_args* args) {
+  const std::string text = std::string("grpc: ") + args->message;
+  // The last words of a process that gRPC is about to abort.
+  if (text.find("assertion") != std::string::npos) return LogError(text);
+  LogDebug(text);
+}
+
+void FromProtobufLog(google::protobuf::LogLevel level, const char*, int,
+                     const std::string& message) {
+  if (level == google::protobuf::LOGLEVEL_FATAL) {
+    LogError("protobuf: " + message);
+  } else {
+    LogDebug("protobuf: " + message);
+  }
+}
+
+}  // namespace
+
+void QuietGrpc() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    gpr_set_log_function(FromGrpcLog);
+    google::protobuf::SetLogHandler(FromProtobufLog);
+  });
+}
+
+}  // namespace assay
