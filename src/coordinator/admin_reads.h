@@ -1,13 +1,17 @@
 // The operators' questions, answered from the database by a connection that only reads.
 //
-// Everything is read in one view of the database, so a page fits together; pages of one list are
-// read one by one and may differ in what happened between them. Responses stay under 4 MiB.
+// One answer is one view of the database; the pages of a list are read one by one and may differ in
+// what happened between them. A page ends early rather than pass kPageBytes, and says so in the
+// usual way. Answers that cannot be paged (a job with all its ranks, a run with its message) may be
+// larger than gRPC's default of 4 MiB: clients of Admin raise theirs.
 //
 // Thread safety: none; the reader's thread owns it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/status.h"
 #include "coordinator/unary_call.h"
@@ -34,9 +38,11 @@ class AdminReads {
   Status ReadJob(const std::string& id, admin::Job* job);
 
  private:
+  static constexpr std::size_t kPageBytes = std::size_t{3} << 20;
+
   explicit AdminReads(std::unique_ptr<Queries> queries) : queries_(std::move(queries)) {}
 
-  std::unique_ptr<Queries> queries_;
+  const std::unique_ptr<Queries> queries_;
 };
 
 }  // namespace assay

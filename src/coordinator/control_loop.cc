@@ -144,7 +144,7 @@ void ControlLoop::OnStreamOpened(Inbound&& item) {
 void ControlLoop::OnLinkOpened(const Inbound& item) {
   links_.Opened(item.id, item.link);
   if (const Status* refusal = Refusal()) return links_.End(item.id, *refusal);
-  if (links_.ClosedEarly(item.id)) return links_.EndClosed(item.id);
+  if (links_.ClosedEarly(item.id)) return links_.End(item.id, Status::Ok());
   links_.ReadNext(item.id);
 }
 
@@ -176,7 +176,7 @@ void ControlLoop::EndBatch() {
 void ControlLoop::Release() {
   for (Effect& effect : out_.effects) Release(std::move(effect));
   for (StreamId id : closed_streams_) streams_.End(id, Status::Ok());
-  for (LinkId id : closed_links_) links_.EndClosed(id);
+  for (LinkId id : closed_links_) links_.End(id, Status::Ok());
   for (LinkId id : consumed_) links_.ReadNext(id);
   ForgetBatch();
 }
@@ -248,16 +248,17 @@ void ControlLoop::TryToRecover() {
 }
 
 void ControlLoop::OnStop() {
+  const Status why = UnavailableError("the coordinator is stopping");
   // Agents go because we do: that is stored like any other loss of a link. What a failed commit
   // loses here the next start finds out by itself.
   if (Refusal() == nullptr) {
     for (LinkId id : links_.Open()) {
-      if (links_.Lost(id, nullptr)) Step(LinkClosed{id});
+      if (links_.Lost(id, std::make_unique<Status>(why))) Step(LinkClosed{id});
     }
     EndBatch();
   }
   stopping_ = true;
-  refusal_ = UnavailableError("the coordinator is stopping");
+  refusal_ = why;
   streams_.EndAll(refusal_);
   links_.EndAll(refusal_);
 }

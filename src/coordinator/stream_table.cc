@@ -179,14 +179,9 @@ void LinkTable::Send(ToAgent&& effect) {
 void LinkTable::End(LinkId id, const Status& status) {
   const auto found = links_.find(id);
   if (found == links_.end()) return;
-  End(id, &found->second, std::make_shared<const Status>(status));
-}
-
-void LinkTable::EndClosed(LinkId id) {
-  const auto found = links_.find(id);
-  if (found == links_.end()) return;
-  const Status why = found->second.why != nullptr ? *found->second.why : Status::Ok();
-  End(id, &found->second, std::make_shared<const Status>(why));
+  // A reason of ours says more than the core, which only knows that it is closed.
+  const std::unique_ptr<Status>& why = found->second.why;
+  End(id, &found->second, std::make_shared<const Status>(why != nullptr ? *why : status));
 }
 
 void LinkTable::End(LinkId id, Link* link, const std::shared_ptr<const Status>& status) {

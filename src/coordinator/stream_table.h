@@ -94,10 +94,8 @@ class LinkTable {
   // --- What the core wants, and the loop ---
 
   void Send(ToAgent&& effect);
-  // Nothing when it was ended before.
+  // Nothing when it was ended before. A closed link is ended for the reason it was closed for.
   void End(LinkId id, const Status& status);
-  // Ends a closed link for the reason it was closed for.
-  void EndClosed(LinkId id);
   void EndAll(const Status& status);
   // Its message was consumed; nothing when it is ended.
   void ReadNext(LinkId id);

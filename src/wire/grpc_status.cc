@@ -15,6 +15,8 @@ grpc::StatusCode ToGrpcCode(Code code) {
       return grpc::StatusCode::NOT_FOUND;
     case Code::kConflict:
       return grpc::StatusCode::FAILED_PRECONDITION;
+    case Code::kReplaced:
+      return grpc::StatusCode::ABORTED;
     case Code::kNotReady:
     case Code::kUnavailable:
       return grpc::StatusCode::UNAVAILABLE;
@@ -39,10 +41,11 @@ Code FromGrpcCode(grpc::StatusCode code) {
       return Code::kNotFound;
     case grpc::StatusCode::FAILED_PRECONDITION:
     case grpc::StatusCode::ALREADY_EXISTS:
-    case grpc::StatusCode::ABORTED:
     case grpc::StatusCode::PERMISSION_DENIED:
     case grpc::StatusCode::UNAUTHENTICATED:
       return Code::kConflict;
+    case grpc::StatusCode::ABORTED:
+      return Code::kReplaced;
     case grpc::StatusCode::UNAVAILABLE:
     case grpc::StatusCode::DEADLINE_EXCEEDED:
     case grpc::StatusCode::CANCELLED:

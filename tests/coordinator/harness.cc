@@ -1,1 +1,196 @@
+#include "tests/coordinator/harness.h"
 
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+namespace assay::test {
+
+bool Eventually(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+TempDir::TempDir() {
+  std::string pattern = std::filesystem::temp_directory_path().string() + "/assay_test_XXXXXX";
+  REQUIRE(mkdtemp(pattern.data()) != nullptr);
+  path_ = pattern;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+CoordinatorOptions QuickOptions(const TempDir& dir) {
+  CoordinatorOptions options;
+  options.listen = "127.0.0.1:0";
+  options.db = dir.File("assay.db");
+  options.port_file = dir.File("port");
+  options.settings.reply_quiet = 0;
+  options.fanout_workers = 2;
+  return options;
+}
+
+Bed::Bed() : options_(QuickOptions(dir_)) { Start(); }
+
+Bed::Bed(const std::function<void(CoordinatorOptions*)>& change) : options_(QuickOptions(dir_)) {
+  change(&options_);
+  Start();
+}
+
+void Bed::Start() {
+  auto coordinator = Coordinator::Start(options_);
+  INFO(coordinator.status().text());
+  REQUIRE(coordinator.ok());
+  coordinator_ = std::move(*coordinator);
+}
+
+void Bed::Restart() {
+  const Status stopped = coordinator_->Stop();
+  INFO(stopped.text());
+  REQUIRE(stopped.ok());
+  coordinator_.reset();
+  Start();
+}
+
+Client::Client(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetMaxReceiveMessageSize(-1);
+  channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  recover = Recover::NewStub(channel);
+  admin = admin::Admin::NewStub(channel);
+  fleet = fleet::Fleet::NewStub(channel);
+}
+
+std::unique_ptr<grpc::ClientContext> Client::Context() {
+  auto context = std::make_unique<grpc::ClientContext>();
+  context->set_deadline(std::chrono::system_clock::now() + kPatience);
+  return context;
+}
+
+grpc::Status Client::Apply(const std::string& job, const std::string& table,
+                           admin::ApplyJobResponse* response) {
+  admin::ApplyJobRequest request;
+  request.set_id(job);
+  request.set_rank_table(table);
+  request.set_source("table.json");
+  admin::ApplyJobResponse ignored;
+  return admin->ApplyJob(Context().get(), request, response != nullptr ? response : &ignored);
+}
+
+grpc::Status Client::Stress(const std::string& job,
+                            const std::map<std::string, std::vector<int>>& nodes,
+                            ::Status* answer) {
+  StressTestParam param;
+  param.set_jobid(job);
+  for (const auto& [node, ops] : nodes) {
+    StressOpList& list = (*param.mutable_stressparam())[node];
+    for (int op : ops) list.add_ops(op);
+  }
+  return recover->StressTest(Context().get(), param, answer);
+}
+
+::Status Client::StressWhenReady(const std::string& job,
+                                 const std::map<std::string, std::vector<int>>& nodes) {
+  ::Status answer;
+  Eventually([&] {
+    answer.Clear();
+    const grpc::Status status = Stress(job, nodes, &answer);
+    return status.ok() && answer.code() != 404;
+  });
+  return answer;
+}
+
+::Status Client::Reply(const std::string& job, const StressTestRankParams& asked,
+                       const std::string& code, const std::string& text) {
+  StressTestResult result;
+  result.set_jobid(job);
+  for (const auto& [rank, list] : asked.stressparam()) {
+    for (std::int64_t op : list.ops()) {
+      StressTestOpResult& one =
+          (*(*result.mutable_stressresult())[rank].mutable_rankresult())[std::to_string(op)];
+      one.set_code(code);
+      one.set_result(text);
+    }
+  }
+  ::Status answer;
+  const grpc::Status status = recover->ReplyStressTestResult(Context().get(), result, &answer);
+  INFO(status.error_message());
+  REQUIRE(status.ok());
+  return answer;
+}
+
+std::string Table(int nodes, int devices) {
+  std::string servers;
+  int rank = 0;
+  for (int n = 0; n < nodes; ++n) {
+    std::string list;
+    for (int d = 0; d < devices; ++d, ++rank) {
+      list += std::string(d == 0 ? "" : ",") + R"({"device_id":")" + std::to_string(d) +
+              R"(","device_ip":"192.168.)" + std::to_string(n) + "." + std::to_string(d + 1) +
+              R"(","rank_id":")" + std::to_string(rank) + R"("})";
+    }
+    servers += std::string(n == 0 ? "" : ",") + R"({"server_id":"10.0.0.)" + std::to_string(n + 1) +
+               R"(","server_name":"node-)" + std::to_string(n) + R"(","device":[)" + list + "]}";
+  }
+  return R"({"status":"completed","version":"1.0","server_count":")" + std::to_string(nodes) +
+         R"(","server_list":[)" + servers + "]}";
+}
+
+Notified::Notified(Client* client, const std::string& job) {
+  ClientInfo info;
+  info.set_jobid(job);
+  info.set_role("taskd");
+  reader_ = client->recover->SubscribeNotifyExecStressTest(context_.get(), info);
+  reader_->WaitForInitialMetadata();
+}
+
+Notified::~Notified() {
+  context_->TryCancel();
+  (void)Finish();
+}
+
+grpc::Status Notified::Finish() {
+  if (std::exchange(finished_, true)) return grpc::Status::OK;
+  StressTestRankParams params;
+  while (reader_->Read(&params)) {
+  }
+  return reader_->Finish();
+}
+
+Result::Result(Client* client, const std::string& job) {
+  StressTestRequest request;
+  request.set_jobid(job);
+  reader_ = client->recover->SubscribeStressTestResponse(context_.get(), request);
+}
+
+Result::~Result() {
+  context_->TryCancel();
+  if (!finished_) (void)Wait();
+}
+
+Result::Got Result::Wait() {
+  Got got;
+  StressTestResponse response;
+  while (reader_->Read(&response)) {
+    ++got.messages;
+    got.msg = response.msg();
+  }
+  const auto& metadata = context_->GetServerInitialMetadata();
+  const auto run = metadata.find("assay-run");
+  if (run != metadata.end()) got.run = std::string(run->second.data(), run->second.size());
+  got.status = reader_->Finish();
+  finished_ = true;
+  return got;
+}
+
+}  // namespace assay::test

@@ -1,1 +1,251 @@
+// Starting, stopping, health, and a store that fails.
+#include <grpcpp/generic/generic_stub.h>
+#include <sys/stat.h>
 
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/event.h"
+#include "tests/coordinator/harness.h"
+
+namespace assay::test {
+namespace {
+
+std::string FirstLine(const std::string& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+bool Exists(const std::string& file) {
+  struct stat ignored {};
+  return stat(file.c_str(), &ignored) == 0;
+}
+
+// A unary call by its path, bytes in, bytes out.
+grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& path,
+                     const std::string& request, std::string* response) {
+  grpc::GenericStub stub(channel);
+  grpc::CompletionQueue queue;
+  const auto context = Client::Context();
+  const grpc::Slice slice(request);
+  const grpc::ByteBuffer bytes(&slice, 1);
+  const auto call = stub.PrepareUnaryCall(context.get(), path, bytes, &queue);
+  call->StartCall();
+  grpc::ByteBuffer got;
+  grpc::Status status;
+  call->Finish(&got, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  std::vector<grpc::Slice> slices;
+  if (status.ok() && got.Dump(&slices).ok()) {
+    for (const grpc::Slice& one : slices) {
+      response->append(reinterpret_cast<const char*>(one.begin()), one.size());
+    }
+  }
+  return status;
+}
+
+// grpc.health.v1.HealthCheckResponse{status: field 1}: 1 SERVING, 2 NOT_SERVING.
+int Health(Client* client) {
+  std::string response;
+  const grpc::Status status =
+      CallRaw(client->channel, "/grpc.health.v1.Health/Check", "", &response);
+  REQUIRE(status.ok());
+  REQUIRE(response.size() == 2);
+  return response[1];
+}
+
+TEST_CASE("it listens where it says, and is healthy") {
+  Bed bed;
+  CHECK(FirstLine(bed.dir().File("port")) == bed.address());
+  Client client(bed);
+  CHECK(Health(&client) == 1);
+  REQUIRE(bed.coordinator().Stop().ok());
+  CHECK_FALSE(Exists(bed.dir().File("port")));
+  CHECK(bed.coordinator().Stop().ok());  // again
+}
+
+TEST_CASE("reflection answers") {
+  Bed bed;
+  Client client(bed);
+  // ServerReflectionRequest{list_services (7): ""} on a stream; one message each way is enough.
+  grpc::GenericStub stub(client.channel);
+  grpc::CompletionQueue queue;
+  const auto context = Client::Context();
+  const auto call = stub.PrepareCall(
+      context.get(), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  void* tag = nullptr;
+  bool ok = false;
+  call->StartCall(nullptr);
+  queue.Next(&tag, &ok);
+  REQUIRE(ok);
+  const grpc::Slice slice(std::string("\x3a\x00", 2));
+  call->WriteLast(grpc::ByteBuffer(&slice, 1), grpc::WriteOptions(), nullptr);
+  queue.Next(&tag, &ok);
+  REQUIRE(ok);
+  grpc::ByteBuffer got;
+  call->Read(&got, nullptr);
+  queue.Next(&tag, &ok);
+  REQUIRE(ok);
+  grpc::Slice all;
+  REQUIRE(got.DumpToSingleSlice(&all).ok());
+  const std::string text(reinterpret_cast<const char*>(all.begin()), all.size());
+  for (const char* service : {"Recover", "assay.admin.Admin", "assay.fleet.Fleet"}) {
+    CHECK(text.find(service) != std::string::npos);
+  }
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  queue.Next(&tag, &ok);
+}
+
+TEST_CASE("a second one on the same port or database says so") {
+  Bed bed;
+  TempDir other;
+  CoordinatorOptions options = QuickOptions(other);
+  options.listen = bed.address();
+  auto second = Coordinator::Start(options);
+  REQUIRE_FALSE(second.ok());
+  CHECK(second.status().code() == Code::kConflict);
+  CHECK(second.status().text().find("cannot listen on " + bed.address() +
+                                    ": Address already in use") == 0);
+  CHECK_FALSE(Exists(other.File("port")));
+
+  options = QuickOptions(bed.dir());
+  second = Coordinator::Start(options);
+  REQUIRE_FALSE(second.ok());
+  CHECK(second.status().code() == Code::kConflict);
+  CHECK(second.status().text().find("assay.db") != std::string::npos);
+  CHECK(FirstLine(bed.dir().File("port")) == bed.address());
+}
+
+TEST_CASE("beyond loopback only on demand") {
+  TempDir dir;
+  CoordinatorOptions options = QuickOptions(dir);
+  options.listen = "0.0.0.0:0";
+  const auto refused = Coordinator::Start(options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.status().code() == Code::kInvalid);
+  CHECK(refused.status().text().find("--insecure") != std::string::npos);
+  options.insecure = true;
+  CHECK(Coordinator::Start(options).ok());
+}
+
+TEST_CASE("what cannot be started leaves nothing behind") {
+  TempDir dir;
+  for (const auto& change : std::vector<std::function<void(CoordinatorOptions*)>>{
+           [](CoordinatorOptions* options) { options->listen = "nonsense"; },
+           [&](CoordinatorOptions* options) { options->db = dir.File("missing/assay.db"); },
+           [](CoordinatorOptions* options) { options->listen = "no-such-host.invalid:1";
+                                             options->insecure = true; },
+           [&](CoordinatorOptions* options) { options->port_file = dir.File("missing/port"); }}) {
+    CoordinatorOptions options = QuickOptions(dir);
+    change(&options);
+    const auto failed = Coordinator::Start(options);
+    REQUIRE_FALSE(failed.ok());
+    CHECK_FALSE(failed.status().text().empty());
+  }
+  CHECK(Coordinator::Start(QuickOptions(dir)).ok());
+}
+
+TEST_CASE("stopping ends every stream with UNAVAILABLE") {
+  Bed bed;
+  Client client(bed);
+  REQUIRE(client.Apply("job-1", Table(1, 1)).ok());
+  Notified notified(&client, "job-1");
+  REQUIRE(client.StressWhenReady("job-1", {{"node-0", {0}}}).code() == 0);
+  Result result(&client, "job-1");
+  StressTestRankParams params;
+  REQUIRE(notified.Next(&params));
+  // The result stream is open when an answer to a later call has come.
+  CHECK(Health(&client) == 1);
+  REQUIRE(bed.coordinator().Stop().ok());
+  CHECK(notified.Finish().error_code() == grpc::StatusCode::UNAVAILABLE);
+  const Result::Got got = result.Wait();
+  CHECK(got.messages == 0);
+  CHECK(got.status.error_code() == grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_CASE("a run goes on after a restart, and its answer counts") {
+  Bed bed;
+  StressTestRankParams params;
+  {
+    Client client(bed);
+    REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
+    Notified notified(&client, "job-1");
+    REQUIRE(client.StressWhenReady("job-1", {{"node-0", {0}}}).code() == 0);
+    REQUIRE(notified.Next(&params));
+  }
+  bed.Restart();
+  Client client(bed);
+  Result result(&client, "job-1");
+  CHECK(client.Reply("job-1", params, "0", "OK").info() == "reply success");
+  CHECK(result.Wait().msg.find("stress test finish") == 0);
+}
+
+// Commits as the real one does, until told not to.
+class FragileStorage final : public Storage {
+ public:
+  FragileStorage(std::unique_ptr<Storage> real, std::atomic<bool>* broken)
+      : real_(std::move(real)), broken_(*broken) {}
+  assay::Status Commit(const std::vector<Record>& records) override {
+    if (broken_) return UnavailableError("/data/assay.db: no space left on the device");
+    return real_->Commit(records);
+  }
+  assay::Result<Durable> Load() override { return real_->Load(); }
+  void Idle() override { real_->Idle(); }
+
+ private:
+  const std::unique_ptr<Storage> real_;
+  std::atomic<bool>& broken_;
+};
+
+TEST_CASE("what cannot be stored is not said, and service returns with the disk") {
+  std::atomic<bool> broken{false};
+  Bed bed([&](CoordinatorOptions* options) {
+    options->wrap_storage = [&](std::unique_ptr<Storage> real) {
+      return std::make_unique<FragileStorage>(std::move(real), &broken);
+    };
+  });
+  Client client(bed);
+  REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
+  auto notified = std::make_unique<Notified>(&client, "job-1");
+  REQUIRE(client.StressWhenReady("job-1", {{"node-0", {0}}}).code() == 0);
+  StressTestRankParams params;
+  REQUIRE(notified->Next(&params));
+
+  broken = true;
+  grpc::Status status = client.Apply("job-2", Table(1, 1));
+  CHECK(status.error_code() == grpc::StatusCode::UNAVAILABLE);
+  CHECK(status.error_message().find("no space left") != std::string::npos);
+  CHECK(notified->Finish().error_code() == grpc::StatusCode::UNAVAILABLE);
+  CHECK(Health(&client) == 2);
+  StressTestResult reply;
+  reply.set_jobid("job-1");
+  ::Status answer;
+  CHECK(client.recover->ReplyStressTestResult(Client::Context().get(), reply, &answer)
+            .error_code() == grpc::StatusCode::UNAVAILABLE);
+  CHECK(Result(&client, "job-1").Wait().status.error_code() == grpc::StatusCode::UNAVAILABLE);
+  // Reading goes on.
+  admin::ListJobsResponse jobs;
+  REQUIRE(client.admin->ListJobs(Client::Context().get(), admin::ListJobsRequest(), &jobs).ok());
+  CHECK(jobs.jobs_size() == 1);
+
+  broken = false;
+  CHECK(Eventually([&] { return Health(&client) == 1; }));
+  Result result(&client, "job-1");
+  CHECK(client.Reply("job-1", params, "0", "OK").info() == "reply success");
+  CHECK(result.Wait().msg.find("stress test finish") == 0);
+  CHECK(client.Apply("job-2", Table(1, 1)).ok());
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -1,0 +1,191 @@
+// An agent's stream, spoken by hand.
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/coordinator/harness.h"
+
+namespace assay::test {
+namespace {
+
+class Agent {
+ public:
+  Agent(Client* client, const std::string& node) : stream_(client->fleet->Attach(context_.get())) {
+    fleet::AgentMessage message;
+    fleet::Hello& hello = *message.mutable_hello();
+    hello.set_protocol(1);
+    hello.set_node(node);
+    hello.set_identity("identity-of-" + node);
+    hello.set_version("1");
+    hello.set_host_name(node);
+    hello.set_driver("sim");
+    for (int i = 0; i < 2; ++i) {
+      fleet::Device& device = *hello.add_devices();
+      device.set_index(i);
+      device.set_kind("sim");
+    }
+    REQUIRE(stream_->Write(message));
+    REQUIRE(Next().has_welcome());
+  }
+  ~Agent() {
+    context_->TryCancel();
+    (void)Finish();
+  }
+
+  fleet::CoordinatorMessage Next() {
+    fleet::CoordinatorMessage message;
+    REQUIRE(stream_->Read(&message));
+    return message;
+  }
+  bool Say(const fleet::AgentMessage& message) { return stream_->Write(message); }
+  void Cancel() { context_->TryCancel(); }
+  grpc::Status Finish() {
+    if (std::exchange(finished_, true)) return grpc::Status::OK;
+    fleet::CoordinatorMessage message;
+    while (stream_->Read(&message)) {
+    }
+    return stream_->Finish();
+  }
+
+ private:
+  std::unique_ptr<grpc::ClientContext> context_ = Client::Context();
+  std::unique_ptr<grpc::ClientReaderWriter<fleet::AgentMessage, fleet::CoordinatorMessage>> stream_;
+  bool finished_ = false;
+};
+
+std::string StateOf(Client* client, const std::string& node) {
+  admin::ListNodesResponse nodes;
+  REQUIRE(
+      client->admin->ListNodes(Client::Context().get(), admin::ListNodesRequest(), &nodes).ok());
+  for (const admin::Node& one : nodes.nodes()) {
+    if (one.name() == node) return one.state();
+  }
+  return "unknown";
+}
+
+TEST_CASE("an agent attaches, tests its devices and is told that its outcomes are stored") {
+  Bed bed;
+  Client client(bed);
+  REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
+  Agent agent(&client, "node-0");
+  CHECK(StateOf(&client, "node-0") == "attached");
+  REQUIRE(client.StressWhenReady("job-1", {{"node-0", {0}}}).code() == 0);
+  Result result(&client, "job-1");
+
+  const fleet::CoordinatorMessage assigned = agent.Next();
+  REQUIRE(assigned.has_assign());
+  CHECK(assigned.assign().job() == "job-1");
+  REQUIRE(assigned.assign().ranks_size() == 2);
+  const std::int64_t run = assigned.assign().run();
+  fleet::AgentMessage message;
+  message.mutable_ready()->set_run(run);
+  REQUIRE(agent.Say(message));
+  REQUIRE(agent.Next().has_start());
+
+  fleet::AgentMessage outcomes;
+  for (int rank = 0; rank < 2; ++rank) {
+    fleet::Outcome& outcome = *outcomes.mutable_outcomes()->add_outcomes();
+    outcome.set_run(run);
+    outcome.set_rank(rank);
+    outcome.set_op(0);
+    outcome.set_code(0);
+    outcome.set_detail("OK");
+    outcome.set_started_ago_ms(10);
+  }
+  REQUIRE(agent.Say(outcomes));
+  const fleet::CoordinatorMessage acknowledged = agent.Next();
+  REQUIRE(acknowledged.has_ack());
+  CHECK(acknowledged.ack().keys_size() == 2);
+  // Said again: acknowledged again, and nothing changes.
+  REQUIRE(agent.Say(outcomes));
+  CHECK(agent.Next().has_ack());
+
+  const Result::Got got = result.Wait();
+  CHECK(got.messages == 1);
+  CHECK(got.msg.find("stress test finish, result:{\"node-0\":") == 0);
+}
+
+TEST_CASE("an agent that goes is lost, and may come back") {
+  Bed bed;
+  Client client(bed);
+  {
+    Agent agent(&client, "node-0");
+    CHECK(StateOf(&client, "node-0") == "attached");
+  }
+  CHECK(Eventually([&] { return StateOf(&client, "node-0") == "lost"; }));
+  Agent again(&client, "node-0");
+  CHECK(StateOf(&client, "node-0") == "attached");
+}
+
+TEST_CASE("an agent that is there when the coordinator stops is told, and stored as lost") {
+  Bed bed;
+  {
+    Client client(bed);
+    Agent agent(&client, "node-0");
+    bed.Restart();
+    CHECK(agent.Finish().error_code() == grpc::StatusCode::UNAVAILABLE);
+  }
+  Client client(bed);
+  CHECK(StateOf(&client, "node-0") == "lost");
+}
+
+TEST_CASE("heartbeats keep an agent, silence ends it") {
+  Bed bed([](CoordinatorOptions* options) { options->settings.agent_timeout = 1500; });
+  Client client(bed);
+  Agent lively(&client, "node-0");
+  Agent silent(&client, "node-1");
+  const auto status = std::make_shared<grpc::Status>();
+  std::thread waiting([&] { *status = silent.Finish(); });
+  fleet::AgentMessage heartbeat;
+  heartbeat.mutable_heartbeat();
+  CHECK(Eventually([&] {
+    REQUIRE(lively.Say(heartbeat));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return StateOf(&client, "node-1") == "lost";
+  }));
+  waiting.join();
+  CHECK(status->error_code() == grpc::StatusCode::UNAVAILABLE);
+  CHECK(status->error_message().find("nothing was heard") == 0);
+  CHECK(StateOf(&client, "node-0") == "attached");
+}
+
+TEST_CASE("an agent that says what cannot be understood is told so and ended") {
+  Bed bed;
+  Client client(bed);
+  Agent agent(&client, "node-0");
+  fleet::AgentMessage message;
+  fleet::Outcome& outcome = *message.mutable_outcomes()->add_outcomes();
+  outcome.set_run(1);
+  outcome.set_op(7);
+  REQUIRE(agent.Say(message));
+  const grpc::Status status = agent.Finish();
+  CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(status.error_message().find("op") != std::string::npos);
+  CHECK(Eventually([&] { return StateOf(&client, "node-0") == "lost"; }));
+}
+
+TEST_CASE("a stream that does not begin with hello is ended") {
+  Bed bed;
+  Client client(bed);
+  const auto context = Client::Context();
+  const auto stream = client.fleet->Attach(context.get());
+  fleet::AgentMessage message;
+  message.mutable_ready()->set_run(1);
+  REQUIRE(stream->Write(message));
+  fleet::CoordinatorMessage answer;
+  CHECK_FALSE(stream->Read(&answer));
+  CHECK_FALSE(stream->Finish().ok());
+}
+
+TEST_CASE("a newer stream of the same agent takes over") {
+  Bed bed;
+  Client client(bed);
+  Agent old(&client, "node-0");
+  Agent young(&client, "node-0");
+  CHECK(old.Finish().error_code() == grpc::StatusCode::ABORTED);
+  CHECK(StateOf(&client, "node-0") == "attached");
+}
+
+}  // namespace
+}  // namespace assay::test

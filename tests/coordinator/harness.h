@@ -1,0 +1,128 @@
+// A real coordinator on a free port of loopback with a real store in a folder of its own, and the
+// clients that tests need. Waits are bounded by kPatience; nothing is asserted about time.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "admin.grpc.pb.h"
+#include "coordinator/coordinator.h"
+#include "fleet.grpc.pb.h"
+#include "recover.grpc.pb.h"
+
+namespace assay::test {
+
+inline constexpr auto kPatience = std::chrono::seconds(20);
+
+bool Eventually(const std::function<bool()>& condition);
+
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Waits of the rules that are long on purpose are short here.
+CoordinatorOptions QuickOptions(const TempDir& dir);
+
+class Bed {
+ public:
+  Bed();
+  explicit Bed(const std::function<void(CoordinatorOptions*)>& change);
+
+  Coordinator& coordinator() { return *coordinator_; }
+  std::string address() const { return coordinator_->address(); }
+  const TempDir& dir() const { return dir_; }
+  // On the same files; the port may be another.
+  void Restart();
+
+ private:
+  void Start();
+  TempDir dir_;
+  CoordinatorOptions options_;
+  std::unique_ptr<Coordinator> coordinator_;
+};
+
+// Every call has a deadline of kPatience.
+class Client {
+ public:
+  explicit Client(const std::string& address);
+  explicit Client(const Bed& bed) : Client(bed.address()) {}
+
+  static std::unique_ptr<grpc::ClientContext> Context();
+
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<Recover::Stub> recover;
+  std::unique_ptr<admin::Admin::Stub> admin;
+  std::unique_ptr<fleet::Fleet::Stub> fleet;
+
+  // --- The admin's ---
+  grpc::Status Apply(const std::string& job, const std::string& table,
+                     admin::ApplyJobResponse* response = nullptr);
+
+  // --- The platform's ---
+  grpc::Status Stress(const std::string& job, const std::map<std::string, std::vector<int>>& nodes,
+                      ::Status* answer);
+  // Repeats while there is nobody to execute (404).
+  ::Status StressWhenReady(const std::string& job,
+                           const std::map<std::string, std::vector<int>>& nodes);
+  // What a training agent answers: the same outcome for every rank and op.
+  ::Status Reply(const std::string& job, const StressTestRankParams& asked,
+                 const std::string& code, const std::string& text);
+};
+
+// "node-0" ... with devices 0 ... each; ranks are counted through.
+std::string Table(int nodes, int devices);
+
+// SubscribeNotifyExecStressTest, open once made.
+class Notified {
+ public:
+  Notified(Client* client, const std::string& job);
+  ~Notified();
+  bool Next(StressTestRankParams* params) { return reader_->Read(params); }
+  void Cancel() { context_->TryCancel(); }
+  grpc::Status Finish();
+
+ private:
+  std::unique_ptr<grpc::ClientContext> context_ = Client::Context();
+  std::unique_ptr<grpc::ClientReader<StressTestRankParams>> reader_;
+  bool finished_ = false;
+};
+
+// SubscribeStressTestResponse.
+class Result {
+ public:
+  Result(Client* client, const std::string& job);
+  ~Result();
+  // Its one message; then the end.
+  struct Got {
+    int messages = 0;
+    std::string msg;
+    std::string run;  // of the metadata
+    grpc::Status status;
+  };
+  Got Wait();
+  void Cancel() { context_->TryCancel(); }
+
+ private:
+  std::unique_ptr<grpc::ClientContext> context_ = Client::Context();
+  std::unique_ptr<grpc::ClientReader<StressTestResponse>> reader_;
+  bool finished_ = false;
+};
+
+}  // namespace assay::test
