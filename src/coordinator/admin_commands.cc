@@ -108,9 +108,7 @@ Command::Handling ApplyJobHandling(Worker* reader, AdminReads* reads) {
   const auto applied = std::make_shared<Applied>();
   Command::Handling handling;
   handling.where = Command::Where::kParser;
-  handling.translate = [applied](Command* call) {
-    return TranslateApplyJob(call, applied.get());
-  };
+  handling.translate = [applied](Command* call) { return TranslateApplyJob(call, applied.get()); };
   handling.respond = [applied, reader, reads](Command* call, Answer&& answer) {
     if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
     // The job as it is stored now: read by who may wait for a disk.

@@ -13,17 +13,12 @@ using admin::Admin;
 using grpc::ByteBuffer;
 using UnaryReactor = grpc::ServerUnaryReactor;
 
-using AdminBase = Admin::WithRawCallbackMethod_ApplyJob<
-    Admin::WithRawCallbackMethod_SetJobState<
-    Admin::WithRawCallbackMethod_DeleteJob<
-    Admin::WithRawCallbackMethod_ListJobs<
-    Admin::WithRawCallbackMethod_GetJob<
-    Admin::WithRawCallbackMethod_StartRun<
-    Admin::WithRawCallbackMethod_CancelRun<
-    Admin::WithRawCallbackMethod_ListRuns<
-    Admin::WithRawCallbackMethod_GetRun<
-    Admin::WithRawCallbackMethod_ListNodes<
-    Admin::WithRawCallbackMethod_ForgetNode<Admin::Service>>>>>>>>>>>;
+using AdminBase = Admin::WithRawCallbackMethod_ApplyJob<Admin::WithRawCallbackMethod_SetJobState<
+    Admin::WithRawCallbackMethod_DeleteJob<Admin::WithRawCallbackMethod_ListJobs<
+        Admin::WithRawCallbackMethod_GetJob<Admin::WithRawCallbackMethod_StartRun<
+            Admin::WithRawCallbackMethod_CancelRun<Admin::WithRawCallbackMethod_ListRuns<
+                Admin::WithRawCallbackMethod_GetRun<Admin::WithRawCallbackMethod_ListNodes<
+                    Admin::WithRawCallbackMethod_ForgetNode<Admin::Service>>>>>>>>>>>;
 
 class AdminService final : public AdminBase {
  public:
@@ -83,10 +78,9 @@ class AdminService final : public AdminBase {
   }
   UnaryReactor* Read(CallContext* context, const ByteBuffer* request, ByteBuffer* response,
                      Reply (AdminReads::*read)(const ByteBuffer&)) {
-    return Query::Serve(intake_, reader_, context, request, response,
-                        [reads = reads_, read](const ByteBuffer& bytes) {
-                          return (reads->*read)(bytes);
-                        });
+    return Query::Serve(
+        intake_, reader_, context, request, response,
+        [reads = reads_, read](const ByteBuffer& bytes) { return (reads->*read)(bytes); });
   }
 
   Intake* const intake_;

@@ -1,7 +1,7 @@
 // The operators' service (proto/admin.proto): jobs, runs, nodes.
 //
-// What changes something becomes an event for the control loop; what only reads is answered from the
-// database by the reader's thread. Thread safety: gRPC's threads.
+// What changes something becomes an event for the control loop; what only reads is answered from
+// the database by the reader's thread. Thread safety: gRPC's threads.
 #pragma once
 
 #include <grpcpp/impl/service_type.h>

@@ -79,8 +79,8 @@ void AgentLink::Handle() {
     StartRead(&incoming_);
     Leave();
   } else {
-    // Left before it is said: once the loop has it, the next message may come on another thread, and
-    // this object may go.
+    // Left before it is said: once the loop has it, the next message may come on another thread,
+    // and this object may go.
     Intake* const intake = intake_;
     const std::uint64_t id = id_;
     Leave();

@@ -5,12 +5,12 @@
 // itself. Large messages are parsed on a worker, not on gRPC's few threads.
 // Writing: the fan-out shard of this link is the filler of its outbox, and the only one.
 // Its end: whatever is wrong is posted once as LinkClosed (with a status, if it is the agent's
-// fault); the loop posts the end into the shard, the shard calls End, gRPC calls OnDone, which posts
-// LinkDone and deletes it.
+// fault); the loop posts the end into the shard, the shard calls End, gRPC calls OnDone, which
+// posts LinkDone and deletes it.
 //
 // Reading by itself and being ended by another thread could meet: a read started after Finish would
-// touch a dead call. `gate_` keeps them apart. It counts who handles a message (two for a moment: who
-// has started the next read leaves after its message was entered) and has a bit for the wish to
+// touch a dead call. `gate_` keeps them apart. It counts who handles a message (two for a moment:
+// who has started the next read leaves after its message was entered) and has a bit for the wish to
 // finish. Nobody enters once the bit is set; whoever brings the gate to "wished for and nobody
 // inside" calls Finish, which happens once. So nothing is started after Finish, and as gRPC ends
 // the object only after Finish, who is inside may touch it on any thread.
@@ -79,10 +79,10 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   Worker* const parser_;
   const std::uint64_t id_;
   Outbox<Bytes, grpc::Status> outbox_;
-  grpc::ByteBuffer incoming_;      // gRPC's between StartRead and OnReadDone, then Handle's
+  grpc::ByteBuffer incoming_;  // gRPC's between StartRead and OnReadDone, then Handle's
   std::atomic<Ms> heard_{0};   // steady clock; or kInHand
   std::atomic<std::uint32_t> gate_{0};
-  grpc::Status final_;             // set before kFinish
+  grpc::Status final_;  // set before kFinish
   std::atomic<bool> close_posted_{false};
 };
 

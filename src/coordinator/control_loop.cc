@@ -21,8 +21,8 @@ Ms WallNow() {
 
 }  // namespace
 
-ControlLoop::ControlLoop(const Settings& settings, Intake* intake, Fanout* fanout,
-                         Storage* storage, std::function<void(bool)> serving)
+ControlLoop::ControlLoop(const Settings& settings, Intake* intake, Fanout* fanout, Storage* storage,
+                         std::function<void(bool)> serving)
     : settings_(settings),
       intake_(intake),
       storage_(storage),

@@ -3,16 +3,16 @@
 // after the commit and only then.
 //
 // When a commit fails nothing of the batch leaves: every call that waits gets UNAVAILABLE with the
-// store's reason, every stream and link is ended with it, health says NOT_SERVING, and the cluster is
-// thrown away. From then on what arrives is refused in the same way, and about once a second the
+// store's reason, every stream and link is ended with it, health says NOT_SERVING, and the cluster
+// is thrown away. From then on what arrives is refused in the same way, and about once a second the
 // state is loaded again and a small commit is tried. When both work service returns; clients and
 // agents come back by themselves.
 //
 // Time starts at the wall clock and goes on with the steady one: it never jumps while the process
 // lives.
 //
-// Thread safety: Load, Start, Join from the thread that owns the coordinator; everything else happens
-// on the loop's own thread.
+// Thread safety: Load, Start, Join from the thread that owns the coordinator; everything else
+// happens on the loop's own thread.
 #pragma once
 
 #include <chrono>

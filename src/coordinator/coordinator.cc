@@ -39,9 +39,9 @@ int FanoutWorkers(int wanted) {
   return std::clamp(processors / 2, 1, 4);
 }
 
-// WIRE.md 1 and 9: clients ping every 3 s, some from timers that jitter; the server's own ping after
-// 60 s, and 50 s for the answer, which is a TCP user timeout too and so must bear a reader that
-// pauses.
+// WIRE.md 1 and 9: clients ping every 3 s, some from timers that jitter; the server's own ping
+// after 60 s, and 50 s for the answer, which is a TCP user timeout too and so must bear a reader
+// that pauses.
 void SetTransport(grpc::ServerBuilder* builder, const IntakeLimits& limits) {
   builder->SetMaxReceiveMessageSize(kReceiveMax);
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -85,9 +85,9 @@ class Coordinator::Impl {
   ListenAddress address_;
 
   // In the order in which they come up; they go down in the reverse one.
-  std::unique_ptr<Store> store_;      // the loop's thread's while that runs
-  std::unique_ptr<Storage> storage_;  // what the loop uses: the store, perhaps wrapped
-  std::unique_ptr<AdminReads> reads_; // the reader's thread's while that runs
+  std::unique_ptr<Store> store_;       // the loop's thread's while that runs
+  std::unique_ptr<Storage> storage_;   // what the loop uses: the store, perhaps wrapped
+  std::unique_ptr<AdminReads> reads_;  // the reader's thread's while that runs
   Intake intake_;
   const std::unique_ptr<Encoder> encoder_ = MakeEncoder();
   Fanout fanout_{encoder_.get()};
@@ -103,7 +103,8 @@ class Coordinator::Impl {
 
 Status Coordinator::Impl::Start() {
   QuietGrpc();
-  for (const auto step : {&Impl::CheckAddress, &Impl::OpenStore, &Impl::StartThreads, &Impl::Serve}) {
+  for (const auto step :
+       {&Impl::CheckAddress, &Impl::OpenStore, &Impl::StartThreads, &Impl::Serve}) {
     if (Status status = (this->*step)(); !status.ok()) return status;
   }
   if (options_.port_file.empty()) return Status::Ok();
@@ -115,10 +116,11 @@ Status Coordinator::Impl::CheckAddress() {
   if (!address.ok()) return address.status();
   address_ = *address;
   if (address_.loopback || options_.insecure) return Status::Ok();
-  return InvalidError("--listen=" + address_.Text() +
-                      " is reachable from other machines, and there is no encryption yet: whoever "
-                      "reaches it can stop trainings. Listen on 127.0.0.1, or add --insecure if the "
-                      "network keeps others away");
+  return InvalidError(
+      "--listen=" + address_.Text() +
+      " is reachable from other machines, and there is no encryption yet: whoever "
+      "reaches it can stop trainings. Listen on 127.0.0.1, or add --insecure if the "
+      "network keeps others away");
 }
 
 Status Coordinator::Impl::OpenStore() {
@@ -171,8 +173,7 @@ Status Coordinator::Impl::Serve() {
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port <= 0) {
     const std::string why = WhyNotListen(address_);
-    return ConflictError("cannot listen on " + address_.Text() +
-                         (why.empty() ? "" : ": " + why) +
+    return ConflictError("cannot listen on " + address_.Text() + (why.empty() ? "" : ": " + why) +
                          "; is another coordinator running there?");
   }
   address_.port = port;

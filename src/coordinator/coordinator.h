@@ -1,4 +1,5 @@
-// The coordinator: one a cluster. Owns the store, the control loop, the fan-out and the gRPC server.
+// The coordinator: one a cluster. Owns the store, the control loop, the fan-out and the gRPC
+// server.
 //
 //   Result<std::unique_ptr<Coordinator>> coordinator = Coordinator::Start(options);
 //   if (!coordinator.ok()) ...   // nothing of it is left
@@ -26,7 +27,7 @@ struct CoordinatorOptions {
   std::string listen = "127.0.0.1:8899";  // port 0: a free one
   bool insecure = false;                  // may listen beyond loopback without encryption
   std::string db;                         // file; its folder must exist
-  std::string port_file;                  // host:port goes here once the server answers; "": nowhere
+  std::string port_file;  // host:port goes here once the server answers; "": nowhere
   Settings settings;
   int fanout_workers = 0;  // 0: by the number of processors
   IntakeLimits limits;

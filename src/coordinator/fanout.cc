@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-
 namespace assay {
 namespace {
 
@@ -32,8 +31,8 @@ void JobFanout::On(const NotifyEntry& entry) {
   const auto lags = [&](const Listener& listener) {
     if (listener.stream->Send(bytes)) return false;
     listener.stream->PostClosed();
-    listener.stream->End(ExhaustedError("jobId=" + job_ +
-                                        " notifications are not read; subscribe again"));
+    listener.stream->End(
+        ExhaustedError("jobId=" + job_ + " notifications are not read; subscribe again"));
     return true;
   };
   notify_.erase(std::remove_if(notify_.begin(), notify_.end(), lags), notify_.end());

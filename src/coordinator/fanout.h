@@ -1,5 +1,5 @@
-// The way out: what the control loop says to streams and agents becomes entries of lock-free queues;
-// fan-out workers serialise each once and push the bytes into the outboxes.
+// The way out: what the control loop says to streams and agents becomes entries of lock-free
+// queues; fan-out workers serialise each once and push the bytes into the outboxes.
 //
 // Who may touch a stream or link: the loop until it gives it to a queue (Attach, EndLoose, Replay,
 // the first entry of a link), then that queue's handler alone, until the handler ends it. The loop

@@ -7,7 +7,8 @@
 namespace assay {
 namespace {
 
-class FleetService final : public fleet::Fleet::WithRawCallbackMethod_Attach<fleet::Fleet::Service> {
+class FleetService final
+    : public fleet::Fleet::WithRawCallbackMethod_Attach<fleet::Fleet::Service> {
  public:
   FleetService(Intake* intake, Worker* parser) : intake_(intake), parser_(parser) {}
 

@@ -31,7 +31,8 @@ struct Inbound {
     kStop,
   };
   Kind kind = Kind::kNone;
-  bool close_posted = false;  // kStreamDone, kLinkDone: a closed was posted, and may come after this
+  bool close_posted =
+      false;  // kStreamDone, kLinkDone: a closed was posted, and may come after this
   std::uint64_t id = 0;
   union {
     PendingCall* call = nullptr;

@@ -1,8 +1,8 @@
 // The way from gRPC's reactors into the control loop: ids, limits, counts, posting.
 //
 // Everything that a caller can make grow is counted here and refused above its limit, with one
-// exception: what carries outcomes is bounded by its source (an agent has one message in flight) and
-// never refused.
+// exception: what carries outcomes is bounded by its source (an agent has one message in flight)
+// and never refused.
 //
 // Thread safety: any thread. Outlives every reactor: the coordinator waits for Live() == 0.
 #pragma once

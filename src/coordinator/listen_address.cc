@@ -87,8 +87,7 @@ std::string WhyNotListen(const ListenAddress& address) {
     if (fd < 0) return std::strerror(errno);
     const int on = 1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    const bool bound =
-        bind(fd, one->ai_addr, one->ai_addrlen) == 0 && listen(fd, 1) == 0;
+    const bool bound = bind(fd, one->ai_addr, one->ai_addrlen) == 0 && listen(fd, 1) == 0;
     const std::string why = bound ? "" : std::strerror(errno);
     close(fd);
     if (!bound) return why;

@@ -1,5 +1,5 @@
-// What the control loop and the fan-out need of gRPC's side, without gRPC: so they compile quickly and
-// can be tested with streams made of nothing, under the thread sanitizer too.
+// What the control loop and the fan-out need of gRPC's side, without gRPC: so they compile quickly
+// and can be tested with streams made of nothing, under the thread sanitizer too.
 #pragma once
 
 #include <memory>

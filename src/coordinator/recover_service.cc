@@ -93,18 +93,18 @@ Command::Translated TranslateReply(Command* call) {
   return Event(std::move(event));
 }
 
-using RecoverBase = Recover::WithRawCallbackMethod_Init<
-    Recover::WithRawCallbackMethod_Register<
+using RecoverBase = Recover::WithRawCallbackMethod_Init<Recover::WithRawCallbackMethod_Register<
     Recover::WithRawCallbackMethod_SubscribeProcessManageSignal<
-    Recover::WithRawCallbackMethod_ReportStopComplete<
-    Recover::WithRawCallbackMethod_ReportRecoverStrategy<
-    Recover::WithRawCallbackMethod_ReportRecoverStatus<
-    Recover::WithRawCallbackMethod_ReportProcessFault<
-    Recover::WithRawCallbackMethod_HealthCheck<
-    Recover::WithRawCallbackMethod_StressTest<
-    Recover::WithRawCallbackMethod_SubscribeStressTestResponse<
-    Recover::WithRawCallbackMethod_SubscribeNotifyExecStressTest<
-    Recover::WithRawCallbackMethod_ReplyStressTestResult<Recover::Service>>>>>>>>>>>>;
+        Recover::WithRawCallbackMethod_ReportStopComplete<
+            Recover::WithRawCallbackMethod_ReportRecoverStrategy<
+                Recover::WithRawCallbackMethod_ReportRecoverStatus<
+                    Recover::WithRawCallbackMethod_ReportProcessFault<
+                        Recover::WithRawCallbackMethod_HealthCheck<
+                            Recover::WithRawCallbackMethod_StressTest<
+                                Recover::WithRawCallbackMethod_SubscribeStressTestResponse<
+                                    Recover::WithRawCallbackMethod_SubscribeNotifyExecStressTest<
+                                        Recover::WithRawCallbackMethod_ReplyStressTestResult<
+                                            Recover::Service>>>>>>>>>>>>;
 
 class RecoverService final : public RecoverBase {
  public:
@@ -171,9 +171,7 @@ class RecoverService final : public RecoverBase {
   static grpc::Status NotBuiltStatus() {
     return ToGrpc(UnsupportedError("process recovery is not part of this version of Assay"));
   }
-  static UnaryReactor* NotBuilt(CallContext* context) {
-    return Refuse(context, NotBuiltStatus());
-  }
+  static UnaryReactor* NotBuilt(CallContext* context) { return Refuse(context, NotBuiltStatus()); }
 
   static std::string RoleOf(const ClientInfo& info) { return info.role(); }
   static std::string RoleOf(const StressTestRequest&) { return ""; }
@@ -183,10 +181,9 @@ class RecoverService final : public RecoverBase {
   template <class Request>
   StreamReactor* Subscribe(CallContext* context, const ByteBuffer* bytes, Topic topic) {
     if (bytes->Length() > kSubscribeBytesMax) {
-      return ServerStream::Refuse(
-          ToGrpc(InvalidError("the request has " + std::to_string(bytes->Length()) +
-                              " bytes; a subscription has at most " +
-                              std::to_string(kSubscribeBytesMax))));
+      return ServerStream::Refuse(ToGrpc(InvalidError(
+          "the request has " + std::to_string(bytes->Length()) +
+          " bytes; a subscription has at most " + std::to_string(kSubscribeBytesMax))));
     }
     Request request;
     if (Status status = ParseBytes(*bytes, &request); !status.ok()) {
@@ -198,8 +195,8 @@ class RecoverService final : public RecoverBase {
     if (Status status = intake_->Admit(Intake::Guest::kStream); !status.ok()) {
       return ServerStream::Refuse(ToGrpc(status));
     }
-    return ServerStream::Open(intake_, context, topic,
-                              CallerOf(*context, Shown(RoleOf(request))), JobOf(request));
+    return ServerStream::Open(intake_, context, topic, CallerOf(*context, Shown(RoleOf(request))),
+                              JobOf(request));
   }
 
   Intake* const intake_;

@@ -83,8 +83,7 @@ void StreamTable::Replay(const ReplayResult& effect) {
     return;
   }
   found->second.ended = true;
-  fanout_->loose().Post(
-      ReplayEntry{found->second.stream, effect.job, effect.run, effect.message});
+  fanout_->loose().Post(ReplayEntry{found->second.stream, effect.job, effect.run, effect.message});
 }
 
 void StreamTable::End(StreamId id, const Status& status) {

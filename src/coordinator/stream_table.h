@@ -1,7 +1,8 @@
-// The control loop's books of who is connected: streams of subscribers, jobs' fan-out queues, agents'
-// links. They make one order out of what arrives in none (the mailbox is FIFO per thread only, and
-// gRPC runs one stream's reactions on several): the core hears of each stream opened, then closed,
-// of each link what it said, then closed, each once; and nothing of what it has never heard of.
+// The control loop's books of who is connected: streams of subscribers, jobs' fan-out queues,
+// agents' links. They make one order out of what arrives in none (the mailbox is FIFO per thread
+// only, and gRPC runs one stream's reactions on several): the core hears of each stream opened,
+// then closed, of each link what it said, then closed, each once; and nothing of what it has never
+// heard of.
 //
 // An entry lives from the first word about its id to the last: opened, done, and the close if done
 // says that one was posted.

@@ -53,7 +53,8 @@ grpc::ServerUnaryReactor* Command::Serve(Intake* intake, Worker* parser, CallCon
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling) {
   if (!handling.outcomes) {
-    if (Status status = intake->AdmitCommand(); !status.ok()) return Refuse(context, ToGrpc(status));
+    if (Status status = intake->AdmitCommand(); !status.ok())
+      return Refuse(context, ToGrpc(status));
   }
   if (Status status = intake->Admit(Intake::Guest::kCall); !status.ok()) {
     return Refuse(context, ToGrpc(status));
@@ -80,8 +81,8 @@ void Command::Failed(const Status& status) { Finish(ReplyWith(status)); }
 // --- Query ---
 
 grpc::ServerUnaryReactor* Query::Serve(Intake* intake, Worker* worker, CallContext* context,
-                                       const grpc::ByteBuffer* request,
-                                       grpc::ByteBuffer* response, Run run) {
+                                       const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
+                                       Run run) {
   if (worker->Depth() >= kWaitingMax) {
     return Refuse(context, ToGrpc(ExhaustedError("too many queries wait (limit " +
                                                  std::to_string(kWaitingMax) + "); try again")));

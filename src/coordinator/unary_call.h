@@ -1,11 +1,11 @@
-// Unary calls: the request's bytes become an event for the control loop, or a task for a worker; the
-// answer becomes the response's bytes. The reactor is the only thing that waits.
+// Unary calls: the request's bytes become an event for the control loop, or a task for a worker;
+// the answer becomes the response's bytes. The reactor is the only thing that waits.
 //
 //   return Command::Serve(intake, parser, context, request, response, translate, answer);
 //
-// `translate` runs on gRPC's thread (small requests) or the parser's (large ones, or always); it gives
-// an event, or a reply when the request is refused before it becomes one. `answer` runs on the
-// control loop's thread when the event's effects are released. Neither blocks or throws.
+// `translate` runs on gRPC's thread (small requests) or the parser's (large ones, or always); it
+// gives an event, or a reply when the request is refused before it becomes one. `answer` runs on
+// the control loop's thread when the event's effects are released. Neither blocks or throws.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

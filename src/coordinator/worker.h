@@ -1,5 +1,5 @@
-// One thread that does what may take milliseconds or wait for a disk, so that gRPC's threads and the
-// control loop never do: large messages, rank tables, queries.
+// One thread that does what may take milliseconds or wait for a disk, so that gRPC's threads and
+// the control loop never do: large messages, rank tables, queries.
 //
 // Thread safety: Post and Depth from any thread; Start and Stop from one.
 #pragma once

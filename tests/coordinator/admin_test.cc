@@ -125,7 +125,8 @@ TEST_CASE("65,536 ranks are applied and read back") {
     servers += "]}";
   }
   const std::string table = R"({"status":"completed","version":"1.0","server_count":"4096",)"
-                            R"("server_list":[)" + servers + "]}";
+                            R"("server_list":[)" +
+                            servers + "]}";
   admin::ApplyJobResponse applied;
   const grpc::Status status = client.Apply("large", table, &applied);
   INFO(status.error_message());
@@ -243,7 +244,8 @@ TEST_CASE("the job of a run is kept as it is") {
   REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
   Notified notified(&client, "job-1");
   REQUIRE(client.StressWhenReady("job-1", {{"node-0", {0}}}).code() == 0);
-  for (const grpc::Status& status : {Delete(&client, "job-1"), client.Apply("job-1", Table(1, 1))}) {
+  for (const grpc::Status& status :
+       {Delete(&client, "job-1"), client.Apply("job-1", Table(1, 1))}) {
     CHECK(status.error_code() == grpc::StatusCode::FAILED_PRECONDITION);
     CHECK(status.error_message().find("411 ") == 0);
   }

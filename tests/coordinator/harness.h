@@ -82,8 +82,8 @@ class Client {
   ::Status StressWhenReady(const std::string& job,
                            const std::map<std::string, std::vector<int>>& nodes);
   // What a training agent answers: the same outcome for every rank and op.
-  ::Status Reply(const std::string& job, const StressTestRankParams& asked,
-                 const std::string& code, const std::string& text);
+  ::Status Reply(const std::string& job, const StressTestRankParams& asked, const std::string& code,
+                 const std::string& text);
 };
 
 // "node-0" ... with devices 0 ... each; ranks are counted through.

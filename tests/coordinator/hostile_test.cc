@@ -114,7 +114,8 @@ TEST_CASE("a map of 100,000 nodes is refused shortly") {
 int Connect(const std::string& address) {
   sockaddr_in name{};
   name.sin_family = AF_INET;
-  name.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
+  name.sin_port =
+      htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
   name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   REQUIRE(connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0);
@@ -221,14 +222,16 @@ TEST_CASE("10,000 bad requests leave no trace") {
       ::Status answer;
       switch (i % 5) {
         case 0:
-          REQUIRE(client.Stress("unknown-" + std::to_string(i) + large, {{"n", {0}}}, &answer).ok());
+          REQUIRE(
+              client.Stress("unknown-" + std::to_string(i) + large, {{"n", {0}}}, &answer).ok());
           break;
         case 1:
           REQUIRE(client.Stress("unknown-" + std::to_string(i), {{large, {0}}}, &answer).ok());
           break;
         case 2:
           CHECK_FALSE(CallRaw(&client, kPaths[static_cast<std::size_t>(i) % kPaths.size()],
-                              std::string(1000, '\xff')).ok());
+                              std::string(1000, '\xff'))
+                          .ok());
           break;
         case 3:
           CHECK(Result(&client, "unknown-" + std::to_string(i)).Wait().status.error_code() ==

@@ -17,14 +17,12 @@ TEST_CASE("listen addresses as people write them") {
     int port;
     bool loopback;
   };
-  for (const Row& row : {Row{"127.0.0.1:8899", "127.0.0.1", 8899, true},
-                         Row{"127.9.9.9:1", "127.9.9.9", 1, true},
-                         Row{"localhost:0", "localhost", 0, true},
-                         Row{"[::1]:65535", "::1", 65535, true},
-                         Row{"0.0.0.0:8899", "0.0.0.0", 8899, false},
-                         Row{"[::]:8899", "::", 8899, false},
-                         Row{"head.example:80", "head.example", 80, false},
-                         Row{"10.0.0.7:80", "10.0.0.7", 80, false}}) {
+  for (const Row& row :
+       {Row{"127.0.0.1:8899", "127.0.0.1", 8899, true}, Row{"127.9.9.9:1", "127.9.9.9", 1, true},
+        Row{"localhost:0", "localhost", 0, true}, Row{"[::1]:65535", "::1", 65535, true},
+        Row{"0.0.0.0:8899", "0.0.0.0", 8899, false}, Row{"[::]:8899", "::", 8899, false},
+        Row{"head.example:80", "head.example", 80, false},
+        Row{"10.0.0.7:80", "10.0.0.7", 80, false}}) {
     INFO(row.text);
     const Result<ListenAddress> address = ParseListenAddress(row.text);
     REQUIRE(address.ok());

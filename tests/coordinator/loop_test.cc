@@ -1,9 +1,8 @@
 // The control loop, its books and the fan-out, with streams made of nothing and a store in memory.
 // No gRPC: this also runs under the thread sanitizer.
-#include <catch2/catch.hpp>
-
 #include <algorithm>
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -59,7 +58,8 @@ class MemoryStorage final : public Storage {
   Status Commit(const std::vector<Record>& records) override {
     if (broken) return UnavailableError("disk full");
     for (const Record& record : records) {
-      if (const auto* put = std::get_if<PutJob>(&record)) durable_.jobs[put->job.spec.id] = put->job;
+      if (const auto* put = std::get_if<PutJob>(&record))
+        durable_.jobs[put->job.spec.id] = put->job;
       if (const auto* event = std::get_if<AddEvent>(&record)) diary_->Write("event " + event->kind);
     }
     diary_->Write("committed");
@@ -156,9 +156,10 @@ class TestCall final : public PendingCall {
 
 class Bed {
  public:
-  Bed() : storage(&diary), loop(Settings(), &intake, &fanout, &storage, [this](bool serving) {
-            diary.Write(serving ? "serving" : "not serving");
-          }) {
+  Bed()
+      : storage(&diary), loop(Settings(), &intake, &fanout, &storage, [this](bool serving) {
+          diary.Write(serving ? "serving" : "not serving");
+        }) {
     REQUIRE(fanout.Start(2).ok());
     REQUIRE(loop.Load().ok());
     REQUIRE(loop.Start().ok());

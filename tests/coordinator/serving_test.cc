@@ -144,8 +144,10 @@ TEST_CASE("what cannot be started leaves nothing behind") {
   for (const auto& change : std::vector<std::function<void(CoordinatorOptions*)>>{
            [](CoordinatorOptions* options) { options->listen = "nonsense"; },
            [&](CoordinatorOptions* options) { options->db = dir.File("missing/assay.db"); },
-           [](CoordinatorOptions* options) { options->listen = "no-such-host.invalid:1";
-                                             options->insecure = true; },
+           [](CoordinatorOptions* options) {
+             options->listen = "no-such-host.invalid:1";
+             options->insecure = true;
+           },
            [&](CoordinatorOptions* options) { options->port_file = dir.File("missing/port"); }}) {
     CoordinatorOptions options = QuickOptions(dir);
     change(&options);
@@ -231,8 +233,9 @@ TEST_CASE("what cannot be stored is not said, and service returns with the disk"
   StressTestResult reply;
   reply.set_jobid("job-1");
   ::Status answer;
-  CHECK(client.recover->ReplyStressTestResult(Client::Context().get(), reply, &answer)
-            .error_code() == grpc::StatusCode::UNAVAILABLE);
+  CHECK(
+      client.recover->ReplyStressTestResult(Client::Context().get(), reply, &answer).error_code() ==
+      grpc::StatusCode::UNAVAILABLE);
   CHECK(Result(&client, "job-1").Wait().status.error_code() == grpc::StatusCode::UNAVAILABLE);
   // Reading goes on.
   admin::ListJobsResponse jobs;

@@ -62,8 +62,7 @@ TEST_CASE("a platform starts a test, a training agent executes it, the platform 
   CHECK(got.messages == 1);
   const std::string ok =
       R"({"rankResult":{"0":{"code":"0","result":"OK"},"1":{"code":"0","result":"OK"}}})";
-  CHECK(got.msg ==
-        R"(stress test finish, result:{"node-1":{"0":)" + ok + R"(,"1":)" + ok + "}}");
+  CHECK(got.msg == R"(stress test finish, result:{"node-1":{"0":)" + ok + R"(,"1":)" + ok + "}}");
   CHECK(got.run == "1");
 
   // Who comes late gets the same.
