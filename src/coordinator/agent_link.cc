@@ -1,5 +1,7 @@
 #include "coordinator/agent_link.h"
 
+#include <grpcpp/server_context.h>
+
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -35,8 +37,8 @@ Result<std::optional<AgentMessage>> Parse(const grpc::ByteBuffer& bytes) {
 
 }  // namespace
 
-AgentLink* AgentLink::Open(Intake* intake, Worker* parser) {
-  auto* link = new AgentLink(intake, parser);
+AgentLink* AgentLink::Open(Intake* intake, Worker* parser, grpc::CallbackServerContext* context) {
+  auto* link = new AgentLink(intake, parser, context);
   link->heard_.store(SteadyNow(), std::memory_order_relaxed);
   intake->PostLinkOpened(link->id_, link);
   return link;
@@ -120,6 +122,9 @@ void AgentLink::Deliver(const CoordinatorMessage& message) {
     case PushResult::kFull:
       PostClosed(std::make_unique<Status>(
           ExhaustedError("the agent does not read its messages; attach again")));
+      // What waits will not be read, and the end would wait behind it. Only this filler lets the
+      // stream finish, so the context is there.
+      context_->TryCancel();
   }
 }
 

@@ -35,7 +35,7 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
                         public LinkPort {
  public:
   // Posts LinkOpened. REQUIRES: admitted as a Guest::kLink.
-  static AgentLink* Open(Intake* intake, Worker* parser);
+  static AgentLink* Open(Intake* intake, Worker* parser, grpc::CallbackServerContext* context);
   static grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Refuse(
       const grpc::Status& status);
 
@@ -60,8 +60,12 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   static constexpr std::uint32_t kFinish = 1;
   static constexpr std::uint32_t kInside = 2;
 
-  AgentLink(Intake* intake, Worker* parser)
-      : intake_(intake), parser_(parser), id_(intake->NextId()), outbox_(kOutbox) {}
+  AgentLink(Intake* intake, Worker* parser, grpc::CallbackServerContext* context)
+      : intake_(intake),
+        parser_(parser),
+        context_(context),
+        id_(intake->NextId()),
+        outbox_(kOutbox) {}
   ~AgentLink() override = default;
 
   void OnReadDone(bool ok) override;
@@ -77,6 +81,7 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
 
   Intake* const intake_;
   Worker* const parser_;
+  grpc::CallbackServerContext* const context_;  // lives until OnDone
   const std::uint64_t id_;
   Outbox<Bytes, grpc::Status> outbox_;
   grpc::ByteBuffer incoming_;  // gRPC's between StartRead and OnReadDone, then Handle's

@@ -2,6 +2,7 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,6 +63,14 @@ void SetTransport(grpc::ServerBuilder* builder, const IntakeLimits& limits) {
   builder->SetResourceQuota(quota);
 }
 
+// A connection each for ten thousand agents and as many subscribers.
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 class Coordinator::Impl {
@@ -103,6 +112,7 @@ class Coordinator::Impl {
 
 Status Coordinator::Impl::Start() {
   QuietGrpc();
+  RaiseFileLimit();
   for (const auto step :
        {&Impl::CheckAddress, &Impl::OpenStore, &Impl::StartThreads, &Impl::Serve}) {
     if (Status status = (this->*step)(); !status.ok()) return status;

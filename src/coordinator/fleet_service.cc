@@ -13,11 +13,11 @@ class FleetService final
   FleetService(Intake* intake, Worker* parser) : intake_(intake), parser_(parser) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(
-      grpc::CallbackServerContext*) override {
+      grpc::CallbackServerContext* context) override {
     if (Status status = intake_->Admit(Intake::Guest::kLink); !status.ok()) {
       return AgentLink::Refuse(ToGrpc(status));
     }
-    return AgentLink::Open(intake_, parser_);
+    return AgentLink::Open(intake_, parser_, context);
   }
 
  private:

@@ -42,6 +42,15 @@ Status Intake::AdmitCommand() const {
                         " requests wait); try again");
 }
 
+Status Intake::HoldBytes(std::size_t bytes, bool outcomes) {
+  const auto size = static_cast<std::int64_t>(bytes);
+  const std::int64_t max = outcomes ? limits_.outcome_bytes_max : limits_.request_bytes_max;
+  if (held_bytes_.fetch_add(size, std::memory_order_relaxed) + size <= max) return Status::Ok();
+  FreeBytes(bytes);
+  return ExhaustedError("the coordinator is overloaded (large requests of " +
+                        std::to_string(max >> 20) + " MiB wait); try again");
+}
+
 void Intake::Post(Inbound&& item) {
   // Refused only after Close, which comes when nobody is left: nothing to lose then.
   (void)mailbox_.Post(std::move(item));

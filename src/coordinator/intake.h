@@ -22,6 +22,10 @@ struct IntakeLimits {
   std::int64_t streams_max = 10'000;  // subscribers in all
   std::int64_t links_max = 20'000;    // agents in all
   std::int64_t calls_max = 100'000;   // unary calls at once
+  // Of large requests that are under way: outcomes have more room, so that nobody's questions can
+  // crowd them out.
+  std::int64_t request_bytes_max = std::int64_t{512} << 20;
+  std::int64_t outcome_bytes_max = std::int64_t{2048} << 20;
 };
 
 class Intake {
@@ -41,6 +45,12 @@ class Intake {
 
   // What only asks or orders is refused when too much waits.
   Status AdmitCommand() const;
+
+  // Room for a large request until FreeBytes.
+  Status HoldBytes(std::size_t bytes, bool outcomes);
+  void FreeBytes(std::size_t bytes) {
+    held_bytes_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+  }
 
   void PostCall(std::uint64_t id, PendingCall* call, Event&& event);
   void PostStreamOpened(std::uint64_t id, StreamPort* stream, StreamOpened&& event);
@@ -65,6 +75,7 @@ class Intake {
   LoopMailbox mailbox_;
   std::atomic<std::uint64_t> next_id_{1};
   std::atomic<std::int64_t> counts_[3]{};
+  std::atomic<std::int64_t> held_bytes_{0};
   std::atomic<bool> stopping_{false};
 };
 

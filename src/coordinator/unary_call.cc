@@ -43,6 +43,7 @@ void UnaryCall::Finish(Reply&& reply) {
 
 void UnaryCall::OnDone() {
   Intake* const intake = intake_;
+  if (held_ != 0) intake->FreeBytes(held_);
   delete this;
   intake->Left(Intake::Guest::kCall);
 }
@@ -53,14 +54,22 @@ grpc::ServerUnaryReactor* Command::Serve(Intake* intake, Worker* parser, CallCon
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling) {
   if (!handling.outcomes) {
-    if (Status status = intake->AdmitCommand(); !status.ok())
+    if (Status status = intake->AdmitCommand(); !status.ok()) {
       return Refuse(context, ToGrpc(status));
+    }
+  }
+  const std::size_t held = request->Length() > kLargeBytes ? request->Length() : 0;
+  if (held != 0) {
+    if (Status status = intake->HoldBytes(held, handling.outcomes); !status.ok()) {
+      return Refuse(context, ToGrpc(status));
+    }
   }
   if (Status status = intake->Admit(Intake::Guest::kCall); !status.ok()) {
+    intake->FreeBytes(held);
     return Refuse(context, ToGrpc(status));
   }
-  auto* call = new Command(intake, *context, *request, response, std::move(handling));
-  if (call->handling_.where == Where::kParser || request->Length() > kLargeBytes) {
+  auto* call = new Command(intake, *context, *request, response, held, std::move(handling));
+  if (held != 0 || call->handling_.where == Where::kParser) {
     parser->Post([call] { call->TranslateAndPost(); });
   } else {
     call->TranslateAndPost();
@@ -83,6 +92,12 @@ void Command::Failed(const Status& status) { Finish(ReplyWith(status)); }
 grpc::ServerUnaryReactor* Query::Serve(Intake* intake, Worker* worker, CallContext* context,
                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
                                        Run run) {
+  if (request->Length() > kRequestMax) {
+    return Refuse(
+        context,
+        ToGrpc(InvalidError("the request has " + std::to_string(request->Length()) +
+                            " bytes; a question has at most " + std::to_string(kRequestMax))));
+  }
   if (worker->Depth() >= kWaitingMax) {
     return Refuse(context, ToGrpc(ExhaustedError("too many queries wait (limit " +
                                                  std::to_string(kWaitingMax) + "); try again")));
@@ -90,7 +105,7 @@ grpc::ServerUnaryReactor* Query::Serve(Intake* intake, Worker* worker, CallConte
   if (Status status = intake->Admit(Intake::Guest::kCall); !status.ok()) {
     return Refuse(context, ToGrpc(status));
   }
-  auto* call = new Query(intake, *context, *request, response);
+  auto* call = new Query(intake, *context, *request, response, 0);
   worker->Post([call, run = std::move(run)] { call->Finish(run(call->request())); });
   return call;
 }

@@ -35,6 +35,10 @@ Reply ReplyWith(const Status& status);
 // "ipv4:127.0.0.1:5000" and what the caller says of itself.
 Caller CallerOf(const grpc::CallbackServerContext& context, std::string role);
 
+// A request of so many bytes is not for gRPC's few threads, and counts against the room for large
+// ones.
+inline constexpr std::size_t kLargeBytes = 64 * 1024;
+
 // A reactor that sends one Reply. Finished by anybody, once; deletes itself.
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
@@ -43,9 +47,14 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   const Caller& caller() const { return caller_; }
 
  protected:
+  // held: bytes to give back at the end.
   UnaryCall(Intake* intake, const grpc::CallbackServerContext& context,
-            const grpc::ByteBuffer& request, grpc::ByteBuffer* response)
-      : intake_(intake), request_(request), caller_(CallerOf(context, "")), response_(response) {}
+            const grpc::ByteBuffer& request, grpc::ByteBuffer* response, std::size_t held)
+      : intake_(intake),
+        request_(request),
+        caller_(CallerOf(context, "")),
+        response_(response),
+        held_(held) {}
   ~UnaryCall() override = default;
 
   Intake* const intake_;
@@ -56,6 +65,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   grpc::ByteBuffer request_;
   const Caller caller_;
   grpc::ByteBuffer* const response_;  // gRPC's; lives as long as the reactor
+  const std::size_t held_;
 };
 
 using CallContext = grpc::CallbackServerContext;
@@ -87,11 +97,9 @@ class Command final : public UnaryCall, public PendingCall {
   CallId id() const { return id_; }
 
  private:
-  static constexpr std::size_t kLargeBytes = 64 * 1024;
-
   Command(Intake* intake, const CallContext& context, const grpc::ByteBuffer& request,
-          grpc::ByteBuffer* response, Handling handling)
-      : UnaryCall(intake, context, request, response),
+          grpc::ByteBuffer* response, std::size_t held, Handling handling)
+      : UnaryCall(intake, context, request, response, held),
         id_(intake->NextId()),
         handling_(std::move(handling)) {}
   ~Command() override = default;
@@ -113,8 +121,9 @@ class Query final : public UnaryCall {
                                          grpc::ByteBuffer* response, Run run);
 
  private:
-  // Each may be a page of 4 MiB to be read from disk.
+  // Each may be megabytes to be read from disk.
   static constexpr std::size_t kWaitingMax = 1000;
+  static constexpr std::size_t kRequestMax = 64 * 1024;
 
   using UnaryCall::UnaryCall;
   ~Query() override = default;

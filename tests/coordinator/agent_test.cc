@@ -106,6 +106,55 @@ TEST_CASE("an agent attaches, tests its devices and is told that its outcomes ar
   CHECK(got.msg.find("stress test finish, result:{\"node-0\":") == 0);
 }
 
+fleet::AgentMessage ManyOutcomes(int count, std::size_t detail) {
+  fleet::AgentMessage message;
+  for (int i = 0; i < count; ++i) {
+    fleet::Outcome& outcome = *message.mutable_outcomes()->add_outcomes();
+    outcome.set_run(1);
+    outcome.set_rank(i % 2);
+    outcome.set_op(0);
+    outcome.set_detail(std::string(detail, 'x'));
+    outcome.set_started_ago_ms(1);
+  }
+  return message;
+}
+
+TEST_CASE("a large message is taken like a small one") {
+  Bed bed;
+  Client client(bed);
+  REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
+  Agent agent(&client, "node-0");
+  REQUIRE(client.StressWhenReady("job-1", {{"node-0", {0}}}).code() == 0);
+  REQUIRE(agent.Next().has_assign());
+  fleet::AgentMessage heartbeat;
+  heartbeat.mutable_heartbeat();
+  for (int round = 0; round < 10; ++round) {
+    REQUIRE(agent.Say(ManyOutcomes(1000, 500)));
+    REQUIRE(agent.Say(heartbeat));
+  }
+  int acknowledged = 0;
+  while (acknowledged < 10 * 1000) {
+    const fleet::CoordinatorMessage message = agent.Next();
+    REQUIRE(message.has_ack());
+    acknowledged += message.ack().keys_size();
+  }
+  CHECK(acknowledged == 10 * 1000);
+  CHECK(StateOf(&client, "node-0") == "attached");
+}
+
+TEST_CASE("an agent that does not read is ended") {
+  Bed bed;
+  Client client(bed);
+  REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
+  Agent agent(&client, "node-0");
+  REQUIRE(client.StressWhenReady("job-1", {{"node-0", {0}}}).code() == 0);
+  const fleet::AgentMessage outcomes = ManyOutcomes(5000, 0);
+  bool open = true;
+  for (int round = 0; open && round < 20'000; ++round) open = agent.Say(outcomes);
+  CHECK_FALSE(open);
+  CHECK(Eventually([&] { return StateOf(&client, "node-0") == "lost"; }));
+}
+
 TEST_CASE("an agent that goes is lost, and may come back") {
   Bed bed;
   Client client(bed);

@@ -1,8 +1,6 @@
 #include "tests/coordinator/harness.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <filesystem>
 
 namespace assay::test {
 
@@ -15,22 +13,11 @@ bool Eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-TempDir::TempDir() {
-  std::string pattern = std::filesystem::temp_directory_path().string() + "/assay_test_XXXXXX";
-  REQUIRE(mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 CoordinatorOptions QuickOptions(const TempDir& dir) {
   CoordinatorOptions options;
   options.listen = "127.0.0.1:0";
-  options.db = dir.File("assay.db");
-  options.port_file = dir.File("port");
+  options.db = dir / "assay.db";
+  options.port_file = dir / "port";
   options.settings.reply_quiet = 0;
   options.fanout_workers = 2;
   return options;

@@ -17,25 +17,13 @@
 #include "coordinator/coordinator.h"
 #include "fleet.grpc.pb.h"
 #include "recover.grpc.pb.h"
+#include "tests/support/temp_dir.h"
 
 namespace assay::test {
 
 inline constexpr auto kPatience = std::chrono::seconds(20);
 
 bool Eventually(const std::function<bool()>& condition);
-
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  std::string File(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // Waits of the rules that are long on purpose are short here.
 CoordinatorOptions QuickOptions(const TempDir& dir);

@@ -242,6 +242,10 @@ TEST_CASE("10,000 bad requests leave no trace") {
       }
     }
   };
+#if defined(__SANITIZE_ADDRESS__)
+  bother(1000);  // memory that was freed is kept aside by the sanitizer: nothing to be measured
+  return;
+#endif
   bother(2000);  // what is kept for reuse is there now
   const std::int64_t before = ResidentKb();
   bother(10'000);

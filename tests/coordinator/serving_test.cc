@@ -66,11 +66,11 @@ int Health(Client* client) {
 
 TEST_CASE("it listens where it says, and is healthy") {
   Bed bed;
-  CHECK(FirstLine(bed.dir().File("port")) == bed.address());
+  CHECK(FirstLine(bed.dir() / "port") == bed.address());
   Client client(bed);
   CHECK(Health(&client) == 1);
   REQUIRE(bed.coordinator().Stop().ok());
-  CHECK_FALSE(Exists(bed.dir().File("port")));
+  CHECK_FALSE(Exists(bed.dir() / "port"));
   CHECK(bed.coordinator().Stop().ok());  // again
 }
 
@@ -117,14 +117,14 @@ TEST_CASE("a second one on the same port or database says so") {
   CHECK(second.status().code() == Code::kConflict);
   CHECK(second.status().text().find("cannot listen on " + bed.address() +
                                     ": Address already in use") == 0);
-  CHECK_FALSE(Exists(other.File("port")));
+  CHECK_FALSE(Exists(other / "port"));
 
   options = QuickOptions(bed.dir());
   second = Coordinator::Start(options);
   REQUIRE_FALSE(second.ok());
   CHECK(second.status().code() == Code::kConflict);
   CHECK(second.status().text().find("assay.db") != std::string::npos);
-  CHECK(FirstLine(bed.dir().File("port")) == bed.address());
+  CHECK(FirstLine(bed.dir() / "port") == bed.address());
 }
 
 TEST_CASE("beyond loopback only on demand") {
@@ -143,12 +143,12 @@ TEST_CASE("what cannot be started leaves nothing behind") {
   TempDir dir;
   for (const auto& change : std::vector<std::function<void(CoordinatorOptions*)>>{
            [](CoordinatorOptions* options) { options->listen = "nonsense"; },
-           [&](CoordinatorOptions* options) { options->db = dir.File("missing/assay.db"); },
+           [&](CoordinatorOptions* options) { options->db = dir / "missing/assay.db"; },
            [](CoordinatorOptions* options) {
              options->listen = "no-such-host.invalid:1";
              options->insecure = true;
            },
-           [&](CoordinatorOptions* options) { options->port_file = dir.File("missing/port"); }}) {
+           [&](CoordinatorOptions* options) { options->port_file = dir / "missing/port"; }}) {
     CoordinatorOptions options = QuickOptions(dir);
     change(&options);
     const auto failed = Coordinator::Start(options);

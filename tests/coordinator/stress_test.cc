@@ -1,7 +1,9 @@
 // A stress test's whole way with a training agent as executor, over real gRPC.
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/coordinator/harness.h"
@@ -140,6 +142,43 @@ TEST_CASE("streams that are cancelled are forgotten") {
   CHECK(status.error_message().find("node-0") != std::string::npos);
   // And the next one is served.
   CHECK(Run(&client, "job-1", "0", "OK") == 1);
+}
+
+TEST_CASE("streams come and go by the hundred while runs are run") {
+  constexpr int kThreads = 3;
+  constexpr int kStreams = 100;
+  constexpr int kRuns = 20;
+  Bed bed;
+  Client main_client(bed);
+  REQUIRE(main_client.Apply("job-1", Table(1, 2)).ok());
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&bed, &wrong, t] {
+      Client client(bed);
+      for (int i = 0; i < kStreams; ++i) {
+        if ((i + t) % 2 == 0) {
+          Notified notified(&client, "job-1");
+          if (i % 4 == 0) notified.Cancel();
+        } else {
+          Result result(&client, "job-1");
+          if (i % 3 == 0) result.Cancel();
+          const Result::Got got = result.Wait();
+          // Nothing but: the result, the cancel, or no test so far.
+          const grpc::StatusCode code = got.status.error_code();
+          const bool right = code == grpc::StatusCode::OK ? got.messages == 1
+                                                          : code == grpc::StatusCode::CANCELLED ||
+                                                                code == grpc::StatusCode::NOT_FOUND;
+          if (!right) ++wrong;
+        }
+      }
+    });
+  }
+  for (int run = 1; run <= kRuns; ++run) CHECK(Run(&main_client, "job-1", "0", "OK") == run);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(Result(&main_client, "job-1").Wait().run == std::to_string(kRuns));
+  CHECK(bed.coordinator().Stop().ok());
 }
 
 TEST_CASE("a platform that waits across several runs gets the one that ends next") {
