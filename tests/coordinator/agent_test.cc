@@ -153,6 +153,7 @@ TEST_CASE("an agent that does not read is ended") {
   for (int round = 0; open && round < 20'000; ++round) open = agent.Say(outcomes);
   CHECK_FALSE(open);
   CHECK(Eventually([&] { return StateOf(&client, "node-0") == "lost"; }));
+  CHECK(agent.Finish().error_code() == grpc::StatusCode::CANCELLED);
 }
 
 TEST_CASE("an agent that goes is lost, and may come back") {
