@@ -81,12 +81,12 @@ int ControlLoop::WaitMs() const {
 }
 
 void ControlLoop::Take() {
-  items_.clear();
   if (intake_->mailbox().Drain(&items_, kItemsMax) != 0) idle_said_ = false;
   for (Inbound& item : items_) {
     Handle(std::move(item));
     if (out_.records.size() >= kRecordsMax) EndBatch();
   }
+  items_.clear();  // what they carried goes now, not with the next batch
 }
 
 const Status* ControlLoop::Refusal() const { return refusal_.ok() ? nullptr : &refusal_; }
@@ -182,6 +182,9 @@ void ControlLoop::Release() {
 }
 
 void ControlLoop::ForgetBatch() {
+  // Reused; but what one reply of 65,536 ranks needed is not kept for ever.
+  if (out_.records.capacity() > 2 * kRecordsMax) std::vector<Record>().swap(out_.records);
+  if (out_.effects.capacity() > 2 * kRecordsMax) std::vector<Effect>().swap(out_.effects);
   out_.records.clear();
   out_.effects.clear();
   closed_streams_.clear();
