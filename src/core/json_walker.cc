@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cassert>
 
 #include "core/json_text.h"
@@ -143,15 +144,16 @@ std::string_view JsonWalker::Key(std::string* decoded) {
 
 JsonScalar JsonWalker::String() {
   JsonScalar scalar{JsonType::kString, false, position_, {}};
-  std::size_t end = position_ + 1;
-  for (; text_[end] != '"'; ++end) {
-    if (text_[end] == '\\') {
+  const char* const first = text_.data() + position_ + 1;
+  const char* last = first;
+  for (; *last != '"'; ++last) {
+    if (*last == '\\') {
       scalar.escaped = true;
-      ++end;
+      ++last;
     }
   }
-  scalar.raw = text_.substr(position_ + 1, end - position_ - 1);
-  position_ = end + 1;
+  scalar.raw = {first, static_cast<std::size_t>(last - first)};
+  position_ += scalar.raw.size() + 2;
   return scalar;
 }
 
@@ -168,24 +170,27 @@ JsonScalar JsonWalker::Scalar() {
 void JsonWalker::Skip() {
   std::size_t depth = 0;
   do {
-    const char c = Current();
-    if (c == '"') {
-      String();
-    } else if (c == '{' || c == '[') {
-      ++depth;
-      ++position_;
-    } else if (c == '}' || c == ']') {
-      --depth;
-      ++position_;
-    } else if (c == ',' || c == ':') {
-      ++position_;
-    } else {
-      while (position_ < text_.size() &&
-             std::string_view(",:]} \t\r\n").find(Current()) == std::string_view::npos) {
+    switch (Current()) {
+      case '"':
+        String();
+        break;
+      case '{':
+      case '[':
+        ++depth;
         ++position_;
-      }
+        break;
+      case '}':
+      case ']':
+        --depth;
+        ++position_;
+        break;
+      default:
+        if (depth > 0) {
+          ++position_;  // within brackets the rest needs no telling apart
+        } else {
+          position_ = std::min(text_.find_first_of(",]} \t\r\n", position_), text_.size());
+        }
     }
-    if (depth > 0) SkipSpace();
   } while (depth > 0);
 }
 

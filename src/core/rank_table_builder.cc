@@ -70,14 +70,15 @@ bool TableBuilder::Number(const JsonScalar& value, std::string_view key, const s
                           std::uint64_t max, std::uint64_t* number) {
   std::string text = After(label) + std::string(key) + ' ';
   NumberKind kind = NumberKind::kOther;
-  if (value.type == JsonType::kString || value.type == JsonType::kNumber) {
-    kind = ParseNumber(value.raw, max, number);
-  }
+  const bool scalar = value.type == JsonType::kString || value.type == JsonType::kNumber;
+  if (scalar) kind = ParseNumber(value.raw, max, number);
   if (kind == NumberKind::kNumber) return true;
   if (kind == NumberKind::kOutOfRange) {
     text += assay::Shown(value.raw) + " out of range 0.." + std::to_string(max);
-  } else {
+  } else if (scalar) {
     text += ValueText(value) + " is not a whole number";
+  } else {
+    text += "is " + ValueText(value) + ", not a whole number";
   }
   return FailAt(value.offset, text);
 }

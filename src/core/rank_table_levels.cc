@@ -23,6 +23,7 @@ struct RankObject {
 };
 
 struct Level {
+  std::size_t offset = 0;
   JsonScalar net_layer, net_instance_id, rank_addr_list;
 };
 
@@ -42,6 +43,7 @@ RankObject ReadRank(JsonWalker& walker) {
 
 Level ReadLevel(JsonWalker& walker) {
   Level level;
+  level.offset = walker.offset();
   walker.Members([&](std::string_view key, JsonWalker& value) {
     JsonScalar* field = key == "net_layer"         ? &level.net_layer
                         : key == "net_instance_id" ? &level.net_instance_id
@@ -94,6 +96,9 @@ class LevelReader {
 
   bool ReadOne(const Level& level) {
     std::uint64_t layer = 0;
+    if (level.net_layer.null()) {
+      return builder_.FailAt(level.offset, label_ + " has a level without net_layer");
+    }
     if (!builder_.Number(level.net_layer, "net_layer", label_, UINT32_MAX, &layer)) return false;
     if (layer == kNodeLayer) {
       if (!node_.null()) {
