@@ -54,6 +54,11 @@ Status NewerError(const std::string& file, std::int64_t version, const Schema& s
                        ": start a newer program, or name another file");
 }
 
+Status MovedError(const std::string& file) {
+  return UnavailableError("database " + file +
+                          " was moved or removed while in use: put it back, or restart");
+}
+
 Status ForeignError(const std::string& file) {
   return InvalidError("database " + file +
                       " is an SQLite database of another program: name another file");
@@ -181,7 +186,14 @@ Status DatabaseFile::CreateNew(const std::string& path, mode_t mode) {
   return status;
 }
 
+bool DatabaseFile::usable() const {
+  return database_ != nullptr && !moved_ && !database_->must_reopen() &&
+         !database_->in_transaction();
+}
+
 Status DatabaseFile::Reopen() {
+  // The old connection may be the last way to what was stored (/proc/PID/fd).
+  if (moved_ && access(file_.c_str(), F_OK) != 0) return MovedError(file_);
   if (database_ != nullptr) {
     // What a broken connection still says is of no use; a new one follows.
     const Status closed = database_->Close();
@@ -217,6 +229,7 @@ Status DatabaseFile::Connect() {
       this);
   log_ = 0;
   copied_ = 0;
+  moved_ = false;
   database_ = std::move(database);
   return Status::Ok();
 }
@@ -289,8 +302,8 @@ Status DatabaseFile::CheckInPlace() {
   const int code =
       sqlite3_file_control(database_->handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
   if (code != SQLITE_OK || moved == 0) return Status::Ok();
-  return UnavailableError("database " + file_ +
-                          " was moved or removed while in use: put it back, or restart");
+  moved_ = true;
+  return MovedError(file_);
 }
 
 void DatabaseFile::Idle() {

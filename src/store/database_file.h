@@ -47,16 +47,15 @@ class DatabaseFile {
   ~DatabaseFile();
 
   const std::string& file() const { return file_; }  // absolute
-  // REQUIRES: open, which it is until a Reopen fails or Close was called.
-  Database& database() { return *database_; }
-  bool open() const { return database_ != nullptr; }
+  Database& database() { return *database_; }        // REQUIRES: usable
 
-  // A new connection, for after a failure that left the old one useless. REQUIRES: no Statement is
-  // alive.
+  // False after a failure from which the connection does not recover: Reopen. REQUIRES of Reopen:
+  // no Statement is alive.
+  bool usable() const;
   Status Reopen();
 
   // An error when the file is no longer where it was opened: whoever looks for what is stored would
-  // look in vain.
+  // look in vain. It can be used again, after Reopen, once a database of ours is there.
   Status CheckInPlace();
 
   // Copies the log into the database once it is worth it. For moments without work.
@@ -82,6 +81,7 @@ class DatabaseFile {
   const Schema schema_;
   const LockFile lock_;
   std::unique_ptr<Database> database_;
+  bool moved_ = false;
 
   // In frames, that is pages, of the log.
   int log_ = 0;     // its length after the last commit

@@ -48,16 +48,29 @@ std::optional<std::string_view> IfAny(const std::string& text) {
 
 Result<std::unique_ptr<RecordWriter>> RecordWriter::Make(Database* database) {
   std::unique_ptr<RecordWriter> writer(new RecordWriter);
-  Status status = writer->Prepare(database);
+  Status status = writer->PrepareJobs(database);
+  if (status.ok()) status = writer->PrepareRuns(database);
+  if (status.ok()) status = writer->PrepareNodes(database);
   if (!status.ok()) return status;
   return writer;
 }
 
-Status RecordWriter::Prepare(Database* database) {
-  const struct {
-    Statement* statement;
-    const char* sql;
-  } all[] = {
+struct RecordWriter::Named {
+  Statement* statement;
+  const char* sql;
+};
+
+Status RecordWriter::PrepareAll(Database* database, std::span<const Named> all) {
+  for (const Named& one : all) {
+    Result<Statement> prepared = Statement::Prepare(*database, one.sql);
+    if (!prepared.ok()) return prepared.status();
+    *one.statement = std::move(prepared).value();
+  }
+  return Status::Ok();
+}
+
+Status RecordWriter::PrepareJobs(Database* database) {
+  const Named all[] = {
       {&sql_.put_job, kPutJob},
       {&sql_.drop_job, "DELETE FROM jobs WHERE job = ?"},
       {&sql_.drop_table, "DELETE FROM rank_tables WHERE job = ?"},
@@ -67,7 +80,12 @@ Status RecordWriter::Prepare(Database* database) {
       {&sql_.put_job_node,
        "INSERT INTO job_nodes (job, position, node, aliases) VALUES (?, ?, ?, ?)"},
       {&sql_.put_rank, "INSERT INTO ranks (job, rank, node, device) VALUES (?, ?, ?, ?)"},
+  };
+  return PrepareAll(database, all);
+}
 
+Status RecordWriter::PrepareRuns(Database* database) {
+  const Named all[] = {
       {&sql_.put_run, kPutRun},
       {&sql_.drop_parts, "DELETE FROM run_parts WHERE run = ?"},
       {&sql_.drop_run_ranks, "DELETE FROM run_ranks WHERE run = ?"},
@@ -93,7 +111,12 @@ Status RecordWriter::Prepare(Database* database) {
       {&sql_.set_counts,
        "UPDATE runs SET answered_ranks = ?, faulty_ranks = ?, ok = ?, not_run = ?, faulty = ?,"
        " timeout = ?, voltage_not_restored = ? WHERE run = ?"},
+  };
+  return PrepareAll(database, all);
+}
 
+Status RecordWriter::PrepareNodes(Database* database) {
+  const Named all[] = {
       {&sql_.put_node, kPutNode},
       {&sql_.drop_node, "DELETE FROM nodes WHERE node = ?"},
       {&sql_.unlist_devices,
@@ -111,16 +134,10 @@ Status RecordWriter::Prepare(Database* database) {
       {&sql_.drop_lease, "UPDATE devices SET run = NULL WHERE node = ? AND device = ?"},
       {&sql_.drop_unlisted_device,
        "DELETE FROM devices WHERE node = ? AND device = ? AND position IS NULL"},
-
       {&sql_.add_event,
        "INSERT INTO events (time, kind, job, run, node, text) VALUES (?, ?, ?, ?, ?, ?)"},
   };
-  for (const auto& [statement, sql] : all) {
-    Result<Statement> prepared = Statement::Prepare(*database, sql);
-    if (!prepared.ok()) return prepared.status();
-    *statement = std::move(prepared).value();
-  }
-  return Status::Ok();
+  return PrepareAll(database, all);
 }
 
 Status RecordWriter::Write(const std::vector<Record>& records) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -34,7 +35,11 @@ class RecordWriter {
 
  private:
   RecordWriter() = default;
-  Status Prepare(Database* database);
+  struct Named;
+  static Status PrepareAll(Database* database, std::span<const Named> all);
+  Status PrepareJobs(Database* database);
+  Status PrepareRuns(Database* database);
+  Status PrepareNodes(Database* database);
   Status PutTable(const Job& job);
   Status PutHeader(const RunHeader& run);
   Status PutRanks(const Run& run);

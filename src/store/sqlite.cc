@@ -63,15 +63,15 @@ std::string ErrorText(const std::string& file, std::string_view doing, const Exp
   return text.append("): ").append(why.advice);
 }
 
-// Of these a connection may not recover by itself.
+// Of these a connection does not recover by itself. I/O errors and full disks are not among them:
+// they are rolled back. And a connection opened anew would play the log again and find there the
+// transaction whose sync failed; this one writes over it.
 bool LeavesConnectionUseless(int code) {
   switch (code & 0xff) {
-    case SQLITE_IOERR:
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
-    case SQLITE_NOMEM:
     case SQLITE_INTERNAL:
     case SQLITE_MISUSE:
     case SQLITE_PROTOCOL:

@@ -60,8 +60,8 @@ class Database {
 
   // The error of a call that returned `code`. `doing` completes "cannot ...".
   Status Failure(int code, std::string_view doing) const;
-  // A failure since the opening may have left the connection useless (I/O error, damage, the file
-  // gone): open a new one.
+  // A failure since the opening may have left the connection useless (damage, the file replaced):
+  // open a new one.
   bool must_reopen() const { return must_reopen_; }
 
  private:

@@ -33,11 +33,9 @@ Store::~Store() {
 
 // Opens the connection anew after a failure that may have left it useless.
 Status Store::MakeUsable() {
-  const bool usable =
-      file_->open() && !file_->database().must_reopen() && !file_->database().in_transaction();
-  if (usable && writer_ != nullptr) return Status::Ok();
+  if (file_->usable() && writer_ != nullptr) return Status::Ok();
   writer_.reset();
-  if (!usable) {
+  if (!file_->usable()) {
     Status status = file_->Reopen();
     if (!status.ok()) return status;
   }

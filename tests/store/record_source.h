@@ -70,4 +70,23 @@ class RecordSource {
   std::mt19937_64 random_;
 };
 
+// The same batches for the same seed, in every process.
+class BatchSequence {
+ public:
+  explicit BatchSequence(std::uint64_t seed) : source_(seed) {}
+
+  const std::vector<Record>& Next() {
+    batch_ = source_.Batch(model_, 1 + count_++ % 40);
+    for (const Record& record : batch_) model_.Apply(record);
+    return batch_;
+  }
+  const RecordModel& model() const { return model_; }  // after the last batch
+
+ private:
+  RecordSource source_;
+  RecordModel model_;
+  std::vector<Record> batch_;
+  int count_ = 0;
+};
+
 }  // namespace assay

@@ -1,0 +1,164 @@
+// A disk that fails: at every single call of a batch, once or from then on. Whatever fails, nothing
+// is there in part, and later commits work.
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "store/spool.h"
+#include "store/store.h"
+#include "tests/store/fault_vfs.h"
+#include "tests/store/record_source.h"
+#include "tests/support/child.h"
+#include "tests/support/durable_text.h"
+#include "tests/support/quiet.h"
+#include "tests/support/temp_dir.h"
+
+using namespace assay;
+
+namespace {
+
+constexpr int kSkipped = 77;  // store_child
+
+std::unique_ptr<Store> Open(const std::string& file) {
+  Result<std::unique_ptr<Store>> store = Store::Open(file);
+  INFO(store.status().text());
+  REQUIRE(store.ok());
+  return std::move(store).value();
+}
+
+std::string Stored(Store& store) {
+  Result<Durable> durable = store.Load();
+  INFO(durable.status().text());
+  REQUIRE(durable.ok());
+  return DurableText(*durable);
+}
+
+// Commits batch after batch with the first, second, ... call failing, until one has no more calls
+// to fail. Big enough to be spilt to the log before the commit, and to be checkpointed.
+void FailEverywhere(FaultVfs* vfs, FaultVfs::Calls calls, int code, bool on) {
+  CAPTURE(code, on);
+  TempDir dir;
+  auto store = Open(dir / "assay.db");
+  BatchSequence batches(3);
+  std::string before = Stored(*store);
+  int refused = 0;
+  bool failed = true;
+  for (int nth = 1; failed; ++nth) {
+    CAPTURE(nth);
+    std::vector<Record> batch = batches.Next();
+    batch.push_back(AddEvent{1, "big", "", kNoRun, "", std::string(200'000, 'x')});
+    vfs->FailAt(calls, nth, code, on);
+    const Status status = store->Commit(batch);
+    store->Idle();
+    failed = vfs->failed();
+    vfs->Heal();
+    if (!status.ok()) {
+      ++refused;
+      CHECK(status.code() == Code::kUnavailable);
+      CHECK_THAT(status.text(), Catch::Contains("assay.db"));
+      REQUIRE(FirstDifference(Stored(*store), before) == "");
+      // The same connection takes the same records when the disk is back.
+      const Status again = store->Commit(batch);
+      INFO(again.text());
+      REQUIRE(again.ok());
+    }
+    before = DurableText(batches.model().Stored());
+    REQUIRE(FirstDifference(Stored(*store), before) == "");
+    if (nth % 10 == 0) {  // and so it is on the disk
+      store.reset();
+      store = Open(dir / "assay.db");
+      REQUIRE(FirstDifference(Stored(*store), before) == "");
+    }
+  }
+  CHECK(refused > 0);
+}
+
+}  // namespace
+
+TEST_CASE("a full or broken disk at every call of a batch") {
+  const Quiet quiet;
+  FaultVfs vfs;
+  for (const bool on : {false, true}) {
+    FailEverywhere(&vfs, FaultVfs::Calls::kAll, SQLITE_FULL, on);
+    FailEverywhere(&vfs, FaultVfs::Calls::kAll, SQLITE_IOERR_WRITE, on);
+    FailEverywhere(&vfs, FaultVfs::Calls::kSyncs, SQLITE_IOERR_FSYNC, on);
+  }
+}
+
+TEST_CASE("a full disk is said, with the file") {
+  const Quiet quiet;
+  FaultVfs vfs;
+  TempDir dir;
+  const auto store = Open(dir / "assay.db");
+  vfs.FailAt(FaultVfs::Calls::kAll, 1, SQLITE_FULL, true);
+  const Status status = store->Commit({AddEvent{1, "k", "", kNoRun, "", "t"}});
+  vfs.Heal();
+  CHECK(status.code() == Code::kUnavailable);
+  CHECK_THAT(status.text(), Catch::Contains("the disk is full") && Catch::Contains("assay.db") &&
+                                Catch::Contains("free some space"));
+}
+
+TEST_CASE("a database that cannot be made leaves nothing behind") {
+  const Quiet quiet;
+  FaultVfs vfs;
+  TempDir dir;
+  bool failed = true;
+  for (int nth = 1; failed; ++nth) {
+    CAPTURE(nth);
+    vfs.FailAt(FaultVfs::Calls::kAll, nth, SQLITE_FULL, true);
+    {
+      const Result<std::unique_ptr<Store>> store = Store::Open(dir / "assay.db");
+      failed = vfs.failed();
+      vfs.Heal();
+      CHECK((failed || store.ok()));
+      if (!store.ok()) CHECK_THAT(store.status().text(), Catch::Contains("assay.db"));
+    }
+    // Whatever is there now is whole.
+    const auto store = Open(dir / "assay.db");
+    CHECK(FirstDifference(Stored(*store), DurableText(Durable())) == "");
+    store->Close().ok();
+    for (const char* suffix : {"", "-wal", "-shm"}) unlink((dir / "assay.db" + suffix).c_str());
+    CHECK(access((dir / "assay.db.new").c_str(), F_OK) != 0);
+  }
+}
+
+TEST_CASE("the spool too changes nothing when a commit fails") {
+  const Quiet quiet;
+  FaultVfs vfs;
+  TempDir dir;
+  Result<std::unique_ptr<Spool>> spool = Spool::Open(dir / "agent.db");
+  REQUIRE(spool.ok());
+  Assign assign;
+  assign.run = 1;
+  assign.ranks.push_back({0, 0, OpSet(3)});
+  bool failed = true;
+  int refused = 0;
+  for (int nth = 1; failed; ++nth) {
+    assign.run = nth;
+    vfs.FailAt(FaultVfs::Calls::kAll, nth, SQLITE_FULL, false);
+    const Status status =
+        (*spool)->Commit({SpoolRun{assign}, SpoolStarted{assign.run},
+                          SpoolOutcome{{assign.run, 0, Op::kAic}, {OutcomeCode::kOk, "d", 1, 2}}});
+    failed = vfs.failed();
+    vfs.Heal();
+    const Result<Spooled> spooled = (*spool)->Load();
+    REQUIRE(spooled.ok());
+    CHECK(spooled->contains(assign.run) == status.ok());
+    refused += status.ok() ? 0 : 1;
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("a really full file system") {
+  TempDir dir;
+  Child child({ASSAY_STORE_CHILD, "full", dir.path()});
+  const std::string said = child.ReadAll();
+  const int status = child.Wait();
+  CAPTURE(said);
+  if (status == kSkipped) {
+    WARN("no right to mount a small file system: not tried");
+    return;
+  }
+  CHECK(status == 0);
+}
