@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "driver/host/cpu.h"
@@ -15,6 +16,8 @@ namespace {
 
 // More threads than this do not make memory faster.
 constexpr std::size_t kThreadsMax = 16;
+// How long a device that is done keeps its buffer for peers that have not begun.
+constexpr auto kLatePeerWait = std::chrono::seconds(60);
 // How far the copied piece moves from round to round, in pages; prime, so every place is reached.
 constexpr std::size_t kStridePages = 97;
 constexpr std::size_t kWordsPerLook = 4096;
@@ -125,10 +128,10 @@ class SliceTest {
     // What is read goes to memory that this core touched first.
     scratch_.assign(end_ - begin_, 0);
     const auto begin = std::chrono::steady_clock::now();
-    while (!stop->Seen()) {
+    while (!stop->Seen(rounds_ + 1)) {
       ++rounds_;
       if (fault_.Is(FaultKind::kSource, rounds_)) FlipBit(SourceOf(*shared_.own, 0));
-      for (std::size_t i = 0; i < shared_.peers->size() && !stop->Seen(); ++i) {
+      for (std::size_t i = 0; i < shared_.peers->size() && !stop->Seen(rounds_); ++i) {
         WriteTo((*shared_.peers)[i], i, stop);
         ReadFrom((*shared_.peers)[i], i, stop);
       }
@@ -213,8 +216,8 @@ class SliceTest {
       return;
     }
     if (in_source != expected) {
-      // Nobody but this process writes there, and it did so once; for the next rounds put it right.
-      std::memcpy(shared_.own->source() + copy.SourceByte(at), &expected, sizeof expected);
+      // Nobody but this process writes there; it was read back when it was written. It stays as it
+      // is, so that the peers see whose trouble it is.
       Faulty(what + "a word of this device's own buffer changed, " +
              DescribeWord(in_source, expected));
       return;
@@ -298,7 +301,7 @@ Result<std::vector<Peer>> OpenPeers(const P2pGroup& group, const std::vector<std
   for (std::size_t step = 1; step < count; ++step) {
     const std::size_t place = (self + step) % count;
     const std::string name = NameOf(group.members[place]);
-    Result<SharedBuffer> buffer = SharedBuffer::OpenPeer(blobs[place], count, place);
+    Result<SharedBuffer> buffer = SharedBuffer::OpenPeer(blobs[place], count, place, self);
     if (!buffer.ok()) {
       return Status(buffer.status().code(),
                     "the buffer of " + name + ": " + buffer.status().text());
@@ -325,7 +328,10 @@ Copies::Copies(CopiesTest test, P2pGroup group, SharedBuffer own)
 
 Result<std::unique_ptr<Copies>> Copies::Prepare(CopiesTest test, const P2pGroup& group) {
   const std::size_t members = group.members.size();
-  if (members < 2) return InvalidError("a p2p test needs at least two devices");
+  if (members < 2 || members > kMembersMax) {
+    return InvalidError("a p2p test of the host needs 2 to " + std::to_string(kMembersMax) +
+                        " devices, not " + std::to_string(members));
+  }
   const auto self = static_cast<std::size_t>(group.self);
   Result<SharedBuffer> own = SharedBuffer::Create(members, self);
   if (!own.ok()) return own.status();
@@ -336,15 +342,20 @@ Result<std::unique_ptr<Copies>> Copies::Prepare(CopiesTest test, const P2pGroup&
   const std::size_t threads = test.cores.size();
   const Status filled = RunOnCores(
       test.cores, test.duration, "filling the buffer", nullptr, [&](std::size_t i, StopSign*) {
+        const std::size_t first = SliceBegin(kSourceBytes, i, threads) / sizeof(std::uint64_t);
         const std::size_t end = SliceBegin(kSourceBytes, i + 1, threads) / sizeof(std::uint64_t);
-        for (std::size_t w = SliceBegin(kSourceBytes, i, threads) / sizeof(std::uint64_t); w < end;
-             ++w) {
-          words[w] = PatternWord(own->seed(), w);
-        }
+        for (std::size_t w = first; w < end; ++w) words[w] = PatternWord(own->seed(), w);
         const std::size_t begin = SliceBegin(slots_bytes, i, threads);
         std::memset(slots + begin, 0, SliceBegin(slots_bytes, i + 1, threads) - begin);
       });
   if (!filled.ok()) return filled;
+  const std::size_t wrong = FindWrongWord(words, kSourceWords, own->seed(), 0);
+  if (wrong < kSourceWords) {
+    return InternalError("the buffer does not hold what was written to it, word " +
+                         std::to_string(wrong) + " is " +
+                         DescribeWord(ReadWord(own->source() + wrong * sizeof(std::uint64_t)),
+                                      PatternWord(own->seed(), wrong)));
+  }
   return std::unique_ptr<Copies>(new Copies(std::move(test), group, *std::move(own)));
 }
 
@@ -364,6 +375,12 @@ OpReport Copies::Run(const std::vector<std::string>& blobs, Progress* progress) 
   const Status ran = RunOnCores(cores, test_.duration, "copies between devices", progress,
                                 [&](std::size_t i, StopSign* stop) { slices[i].Run(stop); });
   if (!ran.ok()) return {OutcomeCode::kNotRun, ran.text()};
+  // A peer that begins late finds this buffer only while it is kept.
+  const auto give_up = std::chrono::steady_clock::now() + kLatePeerWait;
+  while (!own_.OpenedOrGone(blobs) && std::chrono::steady_clock::now() < give_up) {
+    progress->Report(99, "waiting for peers to begin");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   return Judge(slices, peers->size());
 }
 

@@ -29,14 +29,16 @@ std::string CoresText(const std::vector<int>& cores);
 // What /proc/cpuinfo calls the processor, or "".
 std::string CpuName();
 
-// When work on the cores should stop. Work looks at it between two steps of some milliseconds.
+// When work on the cores should stop. Work looks at it between two steps of some milliseconds, and
+// does one whole round even when the time is over: a test that did nothing must not end well.
 class StopSign {
  public:
   explicit StopSign(std::chrono::steady_clock::time_point deadline) : deadline_(deadline) {}
-  bool Seen() const {
-    return stop_.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= deadline_;
+  bool Seen(std::int64_t round) const {
+    return Raised() || (round > 1 && std::chrono::steady_clock::now() >= deadline_);
   }
   // Relaxed: it carries no data, what a thread found is read after it was joined.
+  bool Raised() const { return stop_.load(std::memory_order_relaxed); }
   void Raise() { stop_.store(true, std::memory_order_relaxed); }
 
  private:

@@ -107,7 +107,7 @@ class CoreTest {
       return;
     }
     const auto begin = std::chrono::steady_clock::now();
-    while (!stop->Seen()) {
+    while (!stop->Seen(rounds_ + 1)) {
       ++rounds_;
       in_round_ = 0;
       for (const auto& problem : problems_.f32) Step(problem, kernel_.multiply_f32, &f32_, stop);
@@ -150,7 +150,7 @@ class CoreTest {
   template <class Real>
   void Step(const Problem<Real>& problem, Multiply<Real> multiply, Results<Real>* results,
             StopSign* stop) {
-    if (stop->Seen()) return;
+    if (stop->Seen(rounds_)) return;
     const bool planted = in_round_++ == 0;
     const bool stuck = planted && fault_.Is(FaultKind::kStuck, rounds_);
     const bool flip = planted && fault_.Is(FaultKind::kFlip, rounds_);

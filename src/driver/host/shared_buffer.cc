@@ -1,12 +1,14 @@
 #include "driver/host/shared_buffer.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -25,9 +27,12 @@ struct Header {
   std::uint64_t magic;
   std::uint64_t seed;
   std::uint64_t members;
-  std::uint64_t self;
+  std::uint64_t owner;
   bool operator==(const Header&) const = default;
 };
+constexpr std::size_t kOpenedByAt = 1024;  // in the header's page
+static_assert(sizeof(Header) <= kOpenedByAt && kOpenedByAt + kMembersMax <= kPageBytes);
+static_assert(std::atomic_ref<char>::is_always_lock_free);  // so it works between processes
 
 std::size_t BufferBytes(std::size_t members) {
   return kPageBytes + kSourceBytes + (members - 1) * SlotBytes(members);
@@ -99,7 +104,7 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
   return *this;
 }
 
-Result<SharedBuffer> SharedBuffer::Create(std::size_t members, std::size_t self) {
+Result<SharedBuffer> SharedBuffer::Create(std::size_t members, std::size_t owner) {
   const std::size_t bytes = BufferBytes(members);
   const auto error = [&](const char* what) {
     return ExhaustedError("a buffer of " + std::to_string(bytes >> 20) +
@@ -121,17 +126,18 @@ Result<SharedBuffer> SharedBuffer::Create(std::size_t members, std::size_t self)
   if (getrandom(&buffer.seed_, sizeof buffer.seed_, 0) != sizeof buffer.seed_) {
     return error("getrandom");
   }
-  buffer.self_ = self;
+  buffer.members_ = members;
+  buffer.owner_ = owner;
   buffer.slot_bytes_ = SlotBytes(members);
   buffer.token_ = TextOf({getpid(), fd.get(), buffer.seed_});
-  const Header header{kMagic, buffer.seed_, members, self};
+  const Header header{kMagic, buffer.seed_, members, owner};
   std::memcpy(buffer.mapping_.data(), &header, sizeof header);
   buffer.fd_ = fd.Take();
   return buffer;
 }
 
 Result<SharedBuffer> SharedBuffer::OpenPeer(std::string_view text, std::size_t members,
-                                            std::size_t self) {
+                                            std::size_t owner, std::size_t opener) {
   Token token;
   if (!ParseToken(text, &token)) {
     return InvalidError("'" + Printable(text, 60) + "' does not name a buffer");
@@ -153,20 +159,24 @@ Result<SharedBuffer> SharedBuffer::OpenPeer(std::string_view text, std::size_t m
   }
   Header header;
   std::memcpy(&header, buffer.mapping_.data(), sizeof header);
-  if (header != Header{kMagic, token.seed, members, self}) {
+  if (header != Header{kMagic, token.seed, members, owner}) {
     return UnavailableError(path + " is another buffer (its process has ended?)");
   }
-  buffer.self_ = self;
+  buffer.members_ = members;
+  buffer.owner_ = owner;
   buffer.slot_bytes_ = SlotBytes(members);
   buffer.seed_ = token.seed;
   buffer.token_ = text;
+  // Relaxed: it tells that the memory is mapped here, and nothing about what is in it.
+  std::atomic_ref<char>(*buffer.OpenedBy(opener)).store(1, std::memory_order_relaxed);
   return buffer;
 }
 
 SharedBuffer::SharedBuffer(SharedBuffer&& other) noexcept
     : mapping_(std::move(other.mapping_)),
       fd_(std::exchange(other.fd_, -1)),
-      self_(other.self_),
+      members_(other.members_),
+      owner_(other.owner_),
       slot_bytes_(other.slot_bytes_),
       seed_(other.seed_),
       token_(std::move(other.token_)) {}
@@ -174,7 +184,8 @@ SharedBuffer::SharedBuffer(SharedBuffer&& other) noexcept
 SharedBuffer& SharedBuffer::operator=(SharedBuffer&& other) noexcept {
   mapping_ = std::move(other.mapping_);
   std::swap(fd_, other.fd_);
-  self_ = other.self_;
+  members_ = other.members_;
+  owner_ = other.owner_;
   slot_bytes_ = other.slot_bytes_;
   seed_ = other.seed_;
   token_ = std::move(other.token_);
@@ -185,8 +196,23 @@ SharedBuffer::~SharedBuffer() {
   if (fd_ >= 0) close(fd_);
 }
 
+char* SharedBuffer::OpenedBy(std::size_t member) const {
+  return mapping_.data() + kOpenedByAt + member;
+}
+
+bool SharedBuffer::OpenedOrGone(const std::vector<std::string>& tokens) const {
+  for (std::size_t i = 0; i < members_; ++i) {
+    if (i == owner_) continue;
+    if (std::atomic_ref<char>(*OpenedBy(i)).load(std::memory_order_relaxed) != 0) continue;
+    Token token;
+    const bool gone = ParseToken(tokens[i], &token) && kill(token.pid, 0) != 0 && errno == ESRCH;
+    if (!gone) return false;
+  }
+  return true;
+}
+
 char* SharedBuffer::slot(std::size_t peer) const {
-  const std::size_t place = peer < self_ ? peer : peer - 1;
+  const std::size_t place = peer < owner_ ? peer : peer - 1;
   return source() + kSourceBytes + place * slot_bytes_;
 }
 
