@@ -185,11 +185,12 @@ class Loader {
     return run_->state == RunState::kClosed ? nullptr : run_;
   }
 
+  // CROSS JOIN: from the few open runs to their rows, never through all rows there have ever been.
   Status LoadParts() {
     return ForEach(
         "SELECT p.run, p.part, p.node, p.agent, p.identity, p.state"
-        " FROM runs AS r JOIN run_parts AS p ON p.run = r.run WHERE r.state <> 'closed'"
-        " ORDER BY p.run, p.part",
+        " FROM runs AS r CROSS JOIN run_parts AS p ON p.run = r.run WHERE r.state <> 'closed'"
+        " ORDER BY r.run, p.part",
         "a part of the run", [this](const Rows& rows) {
           Run* run = OpenRun(rows.Int(0));
           const std::optional<PartState> state = PartStateFromName(rows.Text(5));
@@ -206,8 +207,8 @@ class Loader {
   Status LoadRunRanks() {
     return ForEach(
         "SELECT k.run, k.rank, k.part, k.device, k.ops, k.begun, k.deadline"
-        " FROM runs AS r JOIN run_ranks AS k ON k.run = r.run WHERE r.state <> 'closed'"
-        " ORDER BY k.run, k.rank",
+        " FROM runs AS r CROSS JOIN run_ranks AS k ON k.run = r.run WHERE r.state <> 'closed'"
+        " ORDER BY r.run, k.rank",
         "a rank of the run", [this](const Rows& rows) {
           Run* run = OpenRun(rows.Int(0));
           RankTest test;
@@ -228,8 +229,8 @@ class Loader {
     run_ = nullptr;
     return ForEach(
         "SELECT o.run, o.rank, o.op, o.code, o.started, o.finished, o.detail"
-        " FROM runs AS r JOIN outcomes AS o ON o.run = r.run WHERE r.state <> 'closed'"
-        " ORDER BY o.run, o.rank, o.op",
+        " FROM runs AS r CROSS JOIN outcomes AS o ON o.run = r.run WHERE r.state <> 'closed'"
+        " ORDER BY r.run, o.rank, o.op",
         "an outcome of the run", [this](const Rows& rows) {
           Run* run = OpenRun(rows.Int(0));
           const std::optional<Op> op = OpFromWire(rows.Int(2));

@@ -35,36 +35,39 @@ Result<std::string> RandomUuid() {
 
 }  // namespace
 
-// All statements of the spool's writing side.
+// All statements of the spool's writing side. They mean what Apply (core/bench.h) means: what is
+// said of a run, rank or op that is not there is nothing.
 class SpoolWriter {
  public:
-  Status Prepare(Database* database) {
+  explicit SpoolWriter(Database* database) : database_(*database) {}
+
+  Status Prepare() {
     const struct {
       Statement* statement;
       const char* sql;
     } all[] = {
         {&put_run_,
          "INSERT INTO runs (run, job, started, aic_deadline, p2p_deadline, kill_grace)"
-         " VALUES (?, ?, 0, ?, ?, ?) ON CONFLICT (run) DO UPDATE SET job = excluded.job,"
-         " aic_deadline = excluded.aic_deadline, p2p_deadline = excluded.p2p_deadline,"
-         " kill_grace = excluded.kill_grace"},
-        {&drop_ranks_, "DELETE FROM ranks WHERE run = ?"},
-        {&put_rank_, "INSERT INTO ranks (run, position, rank, device, ops) VALUES (?, ?, ?, ?, ?)"},
+         " VALUES (?, ?, 0, ?, ?, ?) ON CONFLICT (run) DO NOTHING"},
+        {&put_rank_, "INSERT INTO ranks (run, rank, device, ops) VALUES (?, ?, ?, ?)"},
         {&set_started_, "UPDATE runs SET started = 1 WHERE run = ?"},
         {&set_begun_,
-         "INSERT INTO ops (run, rank, op, begun) VALUES (?, ?, ?, ?)"
+         "INSERT INTO ops (run, rank, op, begun) SELECT run, rank, ?3, ?4 FROM ranks"
+         " WHERE run = ?1 AND rank = ?2 AND (ops >> ?3) & 1"
          " ON CONFLICT (run, rank, op) DO UPDATE SET begun = excluded.begun"},
         {&put_outcome_,
          "INSERT INTO ops (run, rank, op, code, started, finished, detail)"
-         " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, rank, op) DO UPDATE SET"
-         " code = excluded.code, started = excluded.started, finished = excluded.finished,"
-         " detail = excluded.detail WHERE code IS NULL"},
+         " SELECT run, rank, ?3, ?4, ?5, ?6, ?7 FROM ranks"
+         " WHERE run = ?1 AND rank = ?2 AND (ops >> ?3) & 1"
+         " ON CONFLICT (run, rank, op) DO UPDATE SET code = excluded.code,"
+         " started = excluded.started, finished = excluded.finished, detail = excluded.detail"
+         " WHERE code IS NULL"},
         {&set_acked_,
          "UPDATE ops SET acked = 1 WHERE run = ? AND rank = ? AND op = ? AND code IS NOT NULL"},
         {&drop_run_, "DELETE FROM runs WHERE run = ?"},
     };
     for (const auto& [statement, sql] : all) {
-      Result<Statement> prepared = Statement::Prepare(*database, sql);
+      Result<Statement> prepared = Statement::Prepare(database_, sql);
       if (!prepared.ok()) return prepared.status();
       *statement = std::move(prepared).value();
     }
@@ -75,11 +78,10 @@ class SpoolWriter {
     const Assign& assign = record.assign;
     Status status = put_run_.Run(assign.run, assign.job, assign.aic_deadline, assign.p2p_deadline,
                                  assign.kill_grace);
-    if (status.ok()) status = drop_ranks_.Run(assign.run);
-    std::int64_t position = 0;
+    if (!status.ok() || database_.changes() == 0) return status;  // it was there
     for (const AssignedRank& rank : assign.ranks) {
+      status = put_rank_.Run(assign.run, rank.rank, rank.device, rank.ops.bits());
       if (!status.ok()) return status;
-      status = put_rank_.Run(assign.run, position++, rank.rank, rank.device, rank.ops.bits());
     }
     return status;
   }
@@ -98,8 +100,8 @@ class SpoolWriter {
   Status operator()(const SpoolDrop& record) { return drop_run_.Run(record.run); }
 
  private:
-  Statement put_run_, drop_ranks_, put_rank_, set_started_, set_begun_, put_outcome_, set_acked_,
-      drop_run_;
+  Database& database_;
+  Statement put_run_, put_rank_, set_started_, set_begun_, put_outcome_, set_acked_, drop_run_;
 };
 
 Result<std::unique_ptr<Spool>> Spool::Open(const std::string& file) {
@@ -127,8 +129,8 @@ Status Spool::MakeUsable() {
     Status status = file_->Reopen();
     if (!status.ok()) return status;
   }
-  auto writer = std::make_unique<SpoolWriter>();
-  Status status = writer->Prepare(&file_->database());
+  auto writer = std::make_unique<SpoolWriter>(&file_->database());
+  Status status = writer->Prepare();
   if (status.ok()) writer_ = std::move(writer);
   return status;
 }

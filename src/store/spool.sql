@@ -14,17 +14,16 @@ CREATE TABLE runs (
 );
 
 CREATE TABLE ranks (
-  run      INTEGER NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
-  position INTEGER NOT NULL,
-  rank     INTEGER NOT NULL,
-  device   INTEGER NOT NULL,
-  ops      INTEGER NOT NULL,
+  run    INTEGER NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+  rank   INTEGER NOT NULL,
+  device INTEGER NOT NULL,
+  ops    INTEGER NOT NULL,
   PRIMARY KEY (run, rank)
 ) WITHOUT ROWID;
 
 -- What an op has come to: it was begun, it has an outcome (code is not NULL), that is acknowledged.
 CREATE TABLE ops (
-  run      INTEGER NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+  run      INTEGER NOT NULL,
   rank     INTEGER NOT NULL,
   op       INTEGER NOT NULL,
   begun    INTEGER,
@@ -33,5 +32,6 @@ CREATE TABLE ops (
   finished INTEGER,
   detail   TEXT,
   acked    INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (run, rank, op)
+  PRIMARY KEY (run, rank, op),
+  FOREIGN KEY (run, rank) REFERENCES ranks (run, rank) ON DELETE CASCADE
 ) WITHOUT ROWID;

@@ -35,7 +35,7 @@ Status LoadRanks(Database* database, Spooled* spooled) {
       *database,
       "SELECT k.run, k.rank, k.device, k.ops, o.op, o.begun, o.code, o.started, o.finished,"
       " o.detail, o.acked FROM ranks AS k LEFT JOIN ops AS o ON o.run = k.run AND o.rank = k.rank"
-      " ORDER BY k.run, k.position, o.op");
+      " ORDER BY k.run, k.rank, o.op");
   if (!select.ok()) return select.status();
   Rows rows = select->Query();
   while (rows.Next()) {

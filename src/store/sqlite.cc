@@ -64,8 +64,7 @@ std::string ErrorText(const std::string& file, std::string_view doing, const Exp
 }
 
 // Of these a connection does not recover by itself. I/O errors and full disks are not among them:
-// they are rolled back. And a connection opened anew would play the log again and find there the
-// transaction whose sync failed; this one writes over it.
+// they are rolled back, and what a failed sync left in the log the next commit writes over.
 bool LeavesConnectionUseless(int code) {
   switch (code & 0xff) {
     case SQLITE_CORRUPT:
@@ -219,6 +218,8 @@ Result<Database::Checkpointed> Database::Checkpoint() {
 bool Database::in_transaction() const {
   return handle_ != nullptr && sqlite3_get_autocommit(handle_) == 0;
 }
+
+std::int64_t Database::changes() const { return sqlite3_changes(handle_); }
 
 Status Database::Failure(int code, std::string_view doing) const {
   if (LeavesConnectionUseless(code)) must_reopen_ = true;

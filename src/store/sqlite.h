@@ -55,6 +55,7 @@ class Database {
   Result<Checkpointed> Checkpoint();
 
   bool in_transaction() const;
+  std::int64_t changes() const;  // rows that the last INSERT, UPDATE or DELETE changed itself
   const std::string& file() const { return file_; }
   sqlite3* handle() const { return handle_; }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "store/spool.h"
 #include "store/store.h"
@@ -148,6 +149,32 @@ TEST_CASE("the spool too changes nothing when a commit fails") {
     refused += status.ok() ? 0 : 1;
   }
   CHECK(refused > 0);
+}
+
+TEST_CASE("loading does not read what is over") {
+  FaultVfs vfs;
+  TempDir dir;
+  auto store = Open(dir / "assay.db");
+  for (RunId id = 1; id <= 20; ++id) {
+    auto run = std::make_shared<Run>();
+    run->id = id;
+    run->parts.push_back({"n", "n", "", PartState::kStarted});
+    run->state = id == 7 ? RunState::kTesting : RunState::kClosed;
+    std::vector<Record> records = {PutRun{run}};
+    for (std::int32_t rank = 0; rank < (id == 7 ? 10 : 2'000); ++rank) {
+      run->ranks.emplace_back().rank = rank;
+      records.push_back(PutOutcome{id, rank, Op::kAic, {OutcomeCode::kOk, "some detail", 1, 2}});
+    }
+    REQUIRE(store->Commit(records).ok());
+  }
+  store.reset();
+  REQUIRE(std::filesystem::file_size(dir / "assay.db") > 2'000'000);
+  store = Open(dir / "assay.db");
+  const int before = vfs.reads();
+  const Result<Durable> durable = store->Load();
+  REQUIRE(durable.ok());
+  CHECK(durable->runs.at(7).ranks.size() == 10);
+  CHECK(vfs.reads() - before < 100);
 }
 
 TEST_CASE("a really full file system") {

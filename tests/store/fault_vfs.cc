@@ -15,6 +15,7 @@ struct Plan {
   bool failed = false;
 };
 Plan plan;
+int read_count = 0;
 sqlite3_vfs* real_vfs = nullptr;
 
 int Fault(bool sync) {
@@ -34,6 +35,7 @@ sqlite3_file* Real(sqlite3_file* file) { return reinterpret_cast<File*>(file)->r
 
 int Close(sqlite3_file* file) { return Real(file)->pMethods->xClose(Real(file)); }
 int Read(sqlite3_file* file, void* data, int size, sqlite3_int64 at) {
+  ++read_count;
   return Real(file)->pMethods->xRead(Real(file), data, size, at);
 }
 int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 at) {
@@ -138,5 +140,6 @@ void FaultVfs::FailAt(Calls calls, int nth, int code, bool on) {
 }
 void FaultVfs::Heal() { plan.left = 0; }
 bool FaultVfs::failed() const { return plan.failed; }
+int FaultVfs::reads() const { return read_count; }
 
 }  // namespace assay

@@ -20,6 +20,8 @@ class FaultVfs {
   void Heal();
   bool failed() const;  // since the last FailAt
 
+  int reads() const;  // so far
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
