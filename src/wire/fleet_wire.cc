@@ -1,7 +1,5 @@
 #include "wire/fleet_wire.h"
 
-#include <google/protobuf/stubs/logging.h>
-
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -404,8 +402,6 @@ Result<std::optional<AgentMessage>> Some(Result<AgentMessage> message) {
 }
 
 }  // namespace
-
-void QuietWireLog() { google::protobuf::SetLogHandler(nullptr); }
 
 fleet::AgentMessage ToWire(const AgentMessage& message) {
   fleet::AgentMessage out;

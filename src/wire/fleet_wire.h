@@ -36,10 +36,6 @@ inline constexpr Ms kWireSpanMax = Ms{10} * 366 * 24 * 3600 * 1000;  // ages and
 fleet::AgentMessage ToWire(const AgentMessage& message);
 fleet::CoordinatorMessage ToWire(const CoordinatorMessage& message);
 
-// Protobuf prints a line on standard error for each string that is not UTF-8, so a peer could fill
-// the log: once per process, before gRPC is used.
-void QuietWireLog();
-
 // No value: a heartbeat, which is for the link alone.
 Result<std::optional<AgentMessage>> FromWire(const fleet::AgentMessage& message);
 Result<CoordinatorMessage> FromWire(const fleet::CoordinatorMessage& message);

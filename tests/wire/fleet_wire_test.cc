@@ -7,6 +7,7 @@
 #include <string>
 
 #include "fleet.pb.h"
+#include "wire/grpc_log.h"
 
 namespace assay {
 namespace {
@@ -211,7 +212,7 @@ TEST_CASE("what a coordinator says comes back as it was", "[fleet_wire]") {
 template <class Wire, class Make, class Check>
 void ChangeBytes(std::uint64_t seed, Make make, Check check) {
   INFO("seed " << seed);
-  QuietWireLog();
+  QuietGrpc();
   Maker maker(seed);
   int parsed_count = 0;
   for (int i = 0; i < 3000; i++) {

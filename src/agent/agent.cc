@@ -1,0 +1,126 @@
+#include "agent/agent.h"
+
+#include <chrono>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "agent/link.h"
+#include "agent/loop.h"
+#include "agent/node_facts.h"
+#include "agent/state_folder.h"
+#include "agent/workers.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "core/ids.h"
+#include "store/spool.h"
+#include "wire/grpc_log.h"
+
+namespace assay {
+namespace {
+
+constexpr Ms kFqdnWait = 5'000;
+constexpr Ms kInventoryWait = 60'000;
+
+}  // namespace
+
+// Members are destroyed from the last to the first: the thread's loop before what it uses.
+class Agent::Impl {
+ public:
+  explicit Impl(StateFolder folder) : folder_(std::move(folder)) {}
+
+  ~Impl() {
+    if (!thread_.joinable()) return;
+    Tell(AgentInput::Kind::kAbandon);
+    thread_.join();
+  }
+
+  Status Open(const AgentOptions& options, std::string target) {
+    Result<std::unique_ptr<Spool>> spool = Spool::Open(folder_.File("agent.db"));
+    if (!spool.ok()) return spool.status();
+    spool_ = std::move(spool).value();
+    Result<Spooled> spooled = spool_->Load();
+    if (!spooled.ok()) return spooled.status();
+
+    Node self = MachineFacts(kFqdnWait);
+    self.name = options.node.empty() ? self.host_name : options.node;
+    self.identity = spool_->identity();
+    self.version = Version();
+    if (const std::optional<std::string> problem = IdProblem("node", self.name)) {
+      return InvalidError("--node: " + *problem);
+    }
+    node_ = self.name;
+
+    WorkerSpec worker;
+    worker.driver = options.driver;
+    worker.program = options.program;
+    worker.env = options.worker_env;
+    const Status status = AskInventory(worker, kInventoryWait, &self);
+    if (!status.ok()) return status;
+    LogInfo("node " + node_ + ": " + std::to_string(self.devices.size()) +
+            " devices of the driver " + self.driver + "; state in " + options.state_dir);
+
+    LinkOptions link;
+    link.target = std::move(target);
+    link.shown = options.coordinator;
+    link.node = node_;
+    const LoopOptions loop{options.stop_grace, options.commit_patience};
+    loop_ = std::make_unique<AgentLoop>(loop, std::move(self), std::move(spooled).value(),
+                                        std::move(link), std::move(worker), spool_.get(), inbox_);
+    return Status::Ok();
+  }
+
+  void Run() {
+    thread_ = std::thread([this] {
+      loop_->Run();
+      loop_.reset();  // its workers belong to this thread
+      done_.set_value();
+    });
+  }
+
+  void Tell(AgentInput::Kind kind) {
+    AgentInput input;
+    input.kind = kind;
+    (void)inbox_->Post(std::move(input));  // closed: it has stopped
+  }
+
+  bool Wait(int timeout_ms) const {
+    return stopped_.wait_for(std::chrono::milliseconds(timeout_ms)) == std::future_status::ready;
+  }
+
+  const std::string& node() const { return node_; }
+
+ private:
+  const StateFolder folder_;
+  std::unique_ptr<Spool> spool_;
+  const std::shared_ptr<AgentInbox> inbox_ = std::make_shared<AgentInbox>();
+  std::string node_;
+  std::unique_ptr<AgentLoop> loop_;
+  std::promise<void> done_;
+  std::future<void> stopped_ = done_.get_future();
+  std::thread thread_;
+};
+
+Agent::Agent(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Agent::~Agent() = default;
+
+Result<std::unique_ptr<Agent>> Agent::Start(AgentOptions options) {
+  QuietGrpc();
+  Result<std::string> target = CoordinatorTarget(options.coordinator);
+  if (!target.ok()) return target.status();
+  if (options.stop_grace < 0) return InvalidError("--stop-grace is below zero");
+  Result<StateFolder> folder = StateFolder::Take(options.state_dir);
+  if (!folder.ok()) return folder.status();
+  auto impl = std::make_unique<Impl>(std::move(folder).value());
+  const Status status = impl->Open(options, std::move(target).value());
+  if (!status.ok()) return status;
+  impl->Run();
+  return std::unique_ptr<Agent>(new Agent(std::move(impl)));
+}
+
+void Agent::RequestStop() { impl_->Tell(AgentInput::Kind::kStop); }
+void Agent::ForceStop() { impl_->Tell(AgentInput::Kind::kForceStop); }
+bool Agent::Wait(int timeout_ms) { return impl_->Wait(timeout_ms); }
+const std::string& Agent::node() const { return impl_->node(); }
+
+}  // namespace assay

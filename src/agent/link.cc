@@ -1,0 +1,492 @@
+#include "agent/link.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <random>
+#include <utility>
+
+#include "base/log.h"
+#include "core/text.h"
+#include "fleet.grpc.pb.h"
+#include "wire/fleet_wire.h"
+
+namespace assay {
+namespace {
+
+constexpr Ms kConnectWait = 3500;  // with the longest pause after it: at most 5 s between attempts
+constexpr Ms kConnectLook = 20;    // how often a connection in the making is looked at
+constexpr Ms kWelcomeWait = 60'000;
+constexpr Ms kBrokenWait = 2000;
+constexpr Ms kStatusWait = 1000;
+constexpr Ms kCloseWait = 500;
+constexpr Ms kHeartbeatLeast = 50;
+constexpr std::size_t kReportsPerMessage = 256;
+constexpr std::size_t kStatusShown = 300;
+constexpr int kReceiveBytesMax = 16 << 20;
+
+// Where the next attempt begins, after what happened to the last one.
+struct Pause {
+  Ms least;
+  Ms most;
+};
+constexpr Pause kAfterLoss{100, 500};  // agents of a coordinator that restarts come back one by one
+constexpr Pause kAfterFailure{1000, 1500};
+constexpr Pause kAfterRefusal{3000, 4000};
+
+std::shared_ptr<grpc::Channel> Dial(const std::string& target) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(kConnectWait));
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetMaxReceiveMessageSize(kReceiveBytesMax);
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// One attempt: a channel, a call, and the one message each way that is under way. The loop holds
+// the call (AddHold) until it wants nothing more of it.
+class Stream final
+    : public grpc::ClientBidiReactor<fleet::AgentMessage, fleet::CoordinatorMessage> {
+ public:
+  Stream(std::uint64_t id, const std::string& target, std::shared_ptr<AgentInbox> inbox)
+      : id_(id),
+        inbox_(std::move(inbox)),
+        channel_(Dial(target)),
+        stub_(fleet::Fleet::NewStub(channel_)) {
+    stub_->async()->Attach(&context_, this);
+    AddHold();
+    StartRead(&incoming_);
+    StartCall();
+  }
+
+  bool Connected() { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
+  const fleet::CoordinatorMessage& incoming() const { return incoming_; }
+  const grpc::Status& status() const { return status_; }  // after kStreamEnded
+
+  // REQUIRES of these: the hold was not let go.
+  void ReadNext() { StartRead(&incoming_); }
+  void Write(fleet::AgentMessage message) {
+    outgoing_ = std::move(message);
+    StartWrite(&outgoing_);
+  }
+  void WriteNoMore() { StartWritesDone(); }
+
+  void LetGo() {
+    if (std::exchange(held_, false)) RemoveHold();
+  }
+  void Cancel() {
+    context_.TryCancel();
+    LetGo();
+  }
+
+ private:
+  void OnReadDone(bool ok) override { Post(AgentInput::Kind::kStreamRead, ok); }
+  void OnWriteDone(bool ok) override { Post(AgentInput::Kind::kStreamWrote, ok); }
+  void OnDone(const grpc::Status& status) override {
+    status_ = status;
+    // The loop may delete this as soon as the input is posted.
+    std::shared_ptr<AgentInbox> inbox = inbox_;
+    AgentInput input{AgentInput::Kind::kStreamEnded, true, id_};
+    (void)inbox->Post(std::move(input));
+  }
+  void Post(AgentInput::Kind kind, bool ok) {
+    AgentInput input{kind, ok, id_};
+    (void)inbox_->Post(std::move(input));  // closed: the process ends
+  }
+
+  const std::uint64_t id_;
+  const std::shared_ptr<AgentInbox> inbox_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<fleet::Fleet::Stub> stub_;
+  grpc::ClientContext context_;
+  fleet::CoordinatorMessage incoming_;  // gRPC's while a read is under way, then the loop's
+  fleet::AgentMessage outgoing_;        // the same for the write
+  grpc::Status status_;
+  bool held_ = true;  // the loop's
+};
+
+// A word of the coordinator, and not of the connection or of gRPC.
+bool IsRefusal(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::OK:
+    case grpc::StatusCode::CANCELLED:
+    case grpc::StatusCode::UNKNOWN:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DATA_LOSS:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::string Describe(const grpc::Status& status) {
+  if (status.error_message().empty()) {
+    return status.ok() ? "it ended the stream"
+                       : "gRPC status " + std::to_string(status.error_code());
+  }
+  return Shown(status.error_message(), kStatusShown);
+}
+
+}  // namespace
+
+Result<std::string> CoordinatorTarget(std::string_view text) {
+  auto wrong = [text](const char* why) {
+    return InvalidError("--coordinator=" + Shown(text) + ": " + why +
+                        "; it is the coordinator's host:port, for example head:8899");
+  };
+  std::string_view host = text;
+  std::string_view port;
+  if (!text.empty() && text[0] == '[') {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return wrong("the bracket is not closed");
+    host = text.substr(0, end + 1);
+    port = text.substr(end + 1);
+    if (!port.empty() && port[0] != ':') return wrong("after the bracket comes :port");
+  } else if (std::size_t colon = text.find(':'); colon != std::string_view::npos) {
+    host = text.substr(0, colon);
+    port = text.substr(colon);
+    if (port.find(':', 1) != std::string_view::npos) {
+      return wrong("an IPv6 address stands in brackets");
+    }
+  }
+  if (host.empty() || host == "[]") return wrong("the host is missing");
+  for (const char c : host) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '.' || c == '_' || (host[0] == '[' && c != '/');
+    if (!fine) return wrong("the host has a character that no host name has");
+  }
+  int number = kDefaultPort;
+  if (!port.empty()) {
+    port.remove_prefix(1);
+    const char* end = port.data() + port.size();
+    const std::from_chars_result read = std::from_chars(port.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end || number < 1 || number > 65535) {
+      return wrong("the port is a number from 1 to 65535");
+    }
+  }
+  return "dns:///" + std::string(host) + ":" + std::to_string(number);
+}
+
+class Link::Impl {
+ public:
+  Impl(LinkOptions options, std::shared_ptr<AgentInbox> inbox)
+      : options_(std::move(options)), inbox_(std::move(inbox)), random_(std::random_device()()) {}
+
+  ~Impl() {
+    if (stream_ == nullptr) return;
+    // gRPC still uses it and will say so to the inbox, which it keeps alive.
+    stream_->Cancel();
+    (void)stream_.release();
+  }
+
+  void Handle(const AgentInput& input, Ms now, std::vector<BenchEvent>* out) {
+    if (stream_ == nullptr || input.stream != stream_id_) return;  // of an earlier one
+    switch (input.kind) {
+      case AgentInput::Kind::kStreamRead:
+        if (input.ok) {
+          Read(now, out);
+        } else if (phase_ != Phase::kEnding) {
+          // Its status comes, unless it was only this message that could not be read.
+          stream_->LetGo();
+          Down(out);
+          wake_at_ = now + kStatusWait;
+        }
+        break;
+      case AgentInput::Kind::kStreamWrote:
+        writing_ = false;
+        if (!input.ok && !broken_) {
+          // Its status tells why, and comes after what there is to read.
+          broken_ = true;
+          wake_at_ = now + kBrokenWait;
+        }
+        Pump(now);
+        break;
+      case AgentInput::Kind::kStreamEnded:
+        Ended(now, out);
+        break;
+      case AgentInput::Kind::kStop:
+      case AgentInput::Kind::kForceStop:
+      case AgentInput::Kind::kAbandon:
+        break;
+    }
+  }
+
+  void Tick(Ms now, std::vector<BenchEvent>* out) {
+    if (stream_ == nullptr) {
+      if (now >= wake_at_ && !closing_) Open(now);
+      return;
+    }
+    if (phase_ == Phase::kConnecting && stream_->Connected()) GoUp(now, out);
+    const bool late = now >= wake_at_;
+    if (phase_ == Phase::kEnding) {
+      if (late && ended_because_.empty()) {
+        End("it sent what is not a message of this version", Ending::kBad, out);
+      }
+      return;
+    }
+    if (closing_ && (now >= close_at_ || !up())) {
+      End("closed", Ending::kLost, out);
+    } else if (overrun_ || (broken_ && late)) {
+      End("it takes no messages", Ending::kLost, out);
+    } else if (phase_ == Phase::kConnecting && late) {
+      End("no connection within " + std::to_string(kConnectWait) + " ms", Ending::kLost, out);
+    } else if (phase_ == Phase::kGreeting && late) {
+      End("it does not answer the hello", Ending::kBad, out);
+    } else if (phase_ == Phase::kAttached && late && !Writing()) {
+      fleet::AgentMessage message;
+      message.mutable_heartbeat();
+      Enqueue(std::move(message), now);
+    }
+    Pump(now);
+  }
+
+  Ms NextDeadline(Ms now) const {
+    const Ms far = now + 3'600'000;
+    if (stream_ == nullptr) return closing_ ? far : wake_at_;
+    if (phase_ == Phase::kEnding) return ended_because_.empty() ? wake_at_ : far;
+    if (overrun_ || (closing_ && !up())) return now;
+    Ms next = phase_ == Phase::kAttached && Writing() ? far : wake_at_;
+    if (phase_ == Phase::kConnecting) next = std::min(next, now + kConnectLook);
+    return closing_ ? std::min(next, close_at_) : next;
+  }
+
+  void Send(const AgentMessage& message, Ms now) {
+    if (!up()) return;
+    const Outcomes* outcomes = std::get_if<Outcomes>(&message);
+    if (outcomes == nullptr || outcomes->reports.size() <= kReportsPerMessage) {
+      Enqueue(ToWire(message), now);
+      return;
+    }
+    for (std::size_t i = 0; i < outcomes->reports.size(); i += kReportsPerMessage) {
+      const auto begin = outcomes->reports.begin() + static_cast<std::ptrdiff_t>(i);
+      const std::size_t count = std::min(kReportsPerMessage, outcomes->reports.size() - i);
+      Enqueue(ToWire(Outcomes{{begin, begin + static_cast<std::ptrdiff_t>(count)}}), now);
+    }
+  }
+
+  void Consumed() {
+    if (!std::exchange(read_waits_, false)) return;
+    if (stream_ != nullptr && phase_ != Phase::kEnding) stream_->ReadNext();
+  }
+
+  bool up() const { return phase_ == Phase::kGreeting || phase_ == Phase::kAttached; }
+  std::uint64_t stream() const { return up() ? stream_id_ : 0; }
+
+  void Drop(const std::string& why, std::vector<BenchEvent>* out) {
+    if (up()) End(why, Ending::kLost, out);
+  }
+
+  void Close(Ms now) {
+    if (closing_) return;
+    closing_ = true;
+    close_at_ = now + kCloseWait;
+    Pump(now);
+  }
+  bool closed() const { return closing_ && stream_ == nullptr; }
+
+ private:
+  enum class Phase : std::uint8_t {
+    kConnecting,  // given up at wake_at_
+    kGreeting,    // up; given up at wake_at_ if no Welcome came
+    kAttached,    // welcomed; a heartbeat at wake_at_
+    kEnding,      // down; gRPC has yet to say that the stream is over
+  };
+  enum class Ending : std::uint8_t { kLost, kRefused, kBad };
+
+  void Open(Ms now) {
+    stream_id_++;
+    stream_ = std::make_unique<Stream>(stream_id_, options_.target, inbox_);
+    phase_ = Phase::kConnecting;
+    wake_at_ = now + kConnectWait;
+    ended_because_.clear();
+    welcomed_ = false;
+    writing_ = false;
+    broken_ = false;
+    overrun_ = false;
+  }
+
+  void GoUp(Ms now, std::vector<BenchEvent>* out) {
+    phase_ = Phase::kGreeting;
+    wake_at_ = now + kWelcomeWait;
+    out->push_back(LinkUp{});
+  }
+
+  void Read(Ms now, std::vector<BenchEvent>* out) {
+    if (phase_ == Phase::kEnding) return;
+    if (closing_) {
+      stream_->ReadNext();
+      return;
+    }
+    read_waits_ = true;
+    // A message can be here before the connection was looked at.
+    if (phase_ == Phase::kConnecting) GoUp(now, out);
+    Result<CoordinatorMessage> message = FromWire(stream_->incoming());
+    if (!message.ok()) {
+      End("it sent what is not a message of this version: " + message.status().text(), Ending::kBad,
+          out);
+      return;
+    }
+    if (const Welcome* welcome = std::get_if<Welcome>(&*message)) Welcomed(*welcome, now);
+    out->push_back(CoordinatorSaid{std::move(message).value()});
+  }
+
+  void Welcomed(const Welcome& welcome, Ms now) {
+    heartbeat_ = std::max(welcome.heartbeat * 3 / 4, kHeartbeatLeast);
+    if (phase_ == Phase::kGreeting) {
+      phase_ = Phase::kAttached;
+      wake_at_ = now + heartbeat_;
+    }
+    if (std::exchange(welcomed_, true)) return;
+    LogInfo((was_attached_ ? "attached again to the coordinator at "
+                           : "attached to the coordinator at ") +
+            options_.shown + " as node " + options_.node);
+    was_attached_ = true;
+    said_.clear();
+  }
+
+  // Ends the stream from our side.
+  void End(std::string why, Ending ending, std::vector<BenchEvent>* out) {
+    ended_because_ = std::move(why);
+    ending_ = ending;
+    stream_->Cancel();
+    Down(out);
+  }
+
+  void Down(std::vector<BenchEvent>* out) {
+    if (up()) out->push_back(LinkDown{});
+    phase_ = Phase::kEnding;
+    queue_.clear();
+    queue_bytes_ = 0;
+    read_waits_ = false;
+  }
+
+  void Ended(Ms now, std::vector<BenchEvent>* out) {
+    const grpc::Status status = stream_->status();
+    stream_.reset();
+    Down(out);
+    if (ended_because_.empty()) {
+      ended_because_ = Describe(status);
+      ending_ = IsRefusal(status.error_code()) ? Ending::kRefused : Ending::kLost;
+    }
+    if (!closing_) Say();
+    const Pause pause = ending_ != Ending::kLost ? kAfterRefusal
+                        : welcomed_              ? kAfterLoss
+                                                 : kAfterFailure;
+    wake_at_ = now + std::uniform_int_distribution<Ms>(pause.least, pause.most)(random_);
+  }
+
+  // Once for what lasts: that the coordinator is lost or out of reach, and each new refusal.
+  void Say() {
+    const bool lost = ending_ == Ending::kLost;
+    const std::string topic = lost ? "lost" : ended_because_;
+    if (said_ == topic || (lost && !said_.empty())) return;
+    said_ = topic;
+    const std::string& where = options_.shown;
+    std::string text;
+    switch (ending_) {
+      case Ending::kLost:
+        text =
+            (welcomed_ ? "lost the coordinator at " : "cannot reach the coordinator at ") + where;
+        break;
+      case Ending::kRefused:
+        text = "the coordinator at " + where + " refuses the agent of node " + options_.node;
+        break;
+      case Ending::kBad:
+        text = "the coordinator at " + where + " makes no sense";
+        break;
+    }
+    LogWarn(text + ": " + ended_because_ + "; trying again every few seconds");
+  }
+
+  void Enqueue(fleet::AgentMessage message, Ms now) {
+    const std::size_t bytes = message.ByteSizeLong();
+    if (queue_.size() >= options_.queue_messages_max ||
+        queue_bytes_ + bytes > options_.queue_bytes_max) {
+      if (message.body_case() == fleet::AgentMessage::kProgress) return;
+      if (queue_.empty()) {
+        LogError("a message of " + std::to_string(bytes) + " bytes is too long to be sent");
+        return;
+      }
+      overrun_ = true;
+      return;
+    }
+    queue_bytes_ += bytes;
+    queue_.push_back({std::move(message), bytes});
+    Pump(now);
+  }
+
+  bool Writing() const { return !broken_ && (writing_ || !queue_.empty()); }
+
+  void Pump(Ms now) {
+    if (!up() || writing_ || broken_) return;
+    if (queue_.empty()) {
+      if (closing_ && !std::exchange(said_goodbye_, true)) stream_->WriteNoMore();
+      return;
+    }
+    Waiting next = std::move(queue_.front());
+    queue_.pop_front();
+    queue_bytes_ -= next.bytes;
+    writing_ = true;
+    if (phase_ == Phase::kAttached) wake_at_ = now + heartbeat_;
+    stream_->Write(std::move(next.message));
+  }
+
+  struct Waiting {
+    fleet::AgentMessage message;
+    std::size_t bytes = 0;
+  };
+
+  const LinkOptions options_;
+  const std::shared_ptr<AgentInbox> inbox_;
+  std::minstd_rand random_;
+
+  std::uint64_t stream_id_ = 0;
+  std::unique_ptr<Stream> stream_;  // null: the next attempt is at wake_at_
+  Phase phase_ = Phase::kEnding;    // of stream_
+  Ms wake_at_ = 0;
+
+  std::deque<Waiting> queue_;
+  std::size_t queue_bytes_ = 0;
+  bool writing_ = false;
+  bool read_waits_ = false;
+  bool broken_ = false;   // nothing can be written any more
+  bool overrun_ = false;  // the queue was full: the stream must end
+  Ms heartbeat_ = 0;
+
+  bool welcomed_ = false;  // on this stream
+  bool was_attached_ = false;
+  std::string ended_because_;  // empty: the other side ended it
+  Ending ending_ = Ending::kLost;
+  std::string said_;  // what the operator knows; empty: that all is well
+
+  bool closing_ = false;
+  bool said_goodbye_ = false;
+  Ms close_at_ = 0;
+};
+
+Link::Link(LinkOptions options, std::shared_ptr<AgentInbox> inbox)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(inbox))) {}
+Link::~Link() = default;
+void Link::Handle(const AgentInput& input, Ms now, std::vector<BenchEvent>* out) {
+  impl_->Handle(input, now, out);
+}
+void Link::Tick(Ms now, std::vector<BenchEvent>* out) { impl_->Tick(now, out); }
+Ms Link::NextDeadline(Ms now) const { return impl_->NextDeadline(now); }
+void Link::Send(const AgentMessage& message, Ms now) { impl_->Send(message, now); }
+void Link::Consumed() { impl_->Consumed(); }
+bool Link::up() const { return impl_->up(); }
+std::uint64_t Link::stream() const { return impl_->stream(); }
+void Link::Drop(const std::string& why, std::vector<BenchEvent>* out) { impl_->Drop(why, out); }
+void Link::Close(Ms now) { impl_->Close(now); }
+bool Link::closed() const { return impl_->closed(); }
+
+}  // namespace assay

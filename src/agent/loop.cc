@@ -1,0 +1,235 @@
+#include "agent/loop.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kInputsMax = 256;
+constexpr Ms kWaitMost = 60'000;
+constexpr Ms kRest = 500;           // nothing to do for so long: time for the spool's housekeeping
+constexpr Ms kAckWait = 3'000;      // for the coordinator's word before an exit
+constexpr Ms kForcedWait = 60'000;  // for processes that are stuck in the kernel
+constexpr Ms kCommitPauseLeast = 50;
+constexpr Ms kCommitPauseMost = 1'000;
+constexpr Ms kKilledWait = 10'000;
+
+Ms WallNow() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Until one of the descriptors is readable.
+void PollFor(std::initializer_list<int> fds, Ms wait) {
+  std::array<pollfd, 2> look{};
+  nfds_t count = 0;
+  for (const int fd : fds) look[count++] = {fd, POLLIN, 0};
+  poll(look.data(), count, static_cast<int>(std::clamp(wait, Ms{0}, kWaitMost)));
+}
+
+}  // namespace
+
+AgentClock::AgentClock() : wall_at_start_(WallNow()), start_(std::chrono::steady_clock::now()) {}
+
+Ms AgentClock::Now() const {
+  return wall_at_start_ + std::chrono::duration_cast<std::chrono::milliseconds>(
+                              std::chrono::steady_clock::now() - start_)
+                              .count();
+}
+
+AgentLoop::AgentLoop(LoopOptions options, Node self, Spooled spooled, LinkOptions link,
+                     WorkerSpec worker, Spool* spool, std::shared_ptr<AgentInbox> inbox)
+    : options_(options),
+      self_(std::move(self)),
+      spool_(spool),
+      inbox_(std::move(inbox)),
+      link_(std::move(link), inbox_),
+      workers_(std::move(worker)),
+      bench_(self_, std::move(spooled)) {}
+
+AgentLoop::~AgentLoop() = default;
+
+void AgentLoop::Run() {
+  StepAll({BenchTicked{}});
+  while (!Finished()) {
+    Wait();
+    std::vector<BenchEvent> events = std::exchange(held_, {});
+    Collect(&events);
+    if (stop_ == Stop::kAbandoned) break;
+    StepAll(events);
+    link_.Consumed();
+  }
+  inbox_->Close();
+}
+
+void AgentLoop::Wait() {
+  const Ms now = clock_.Now();
+  Ms until = std::min({link_.NextDeadline(now), workers_.NextDeadline(now), bench_due_});
+  if (forced_by_ != 0) until = std::min(until, forced_by_);
+  if (leave_by_ > now) until = std::min(until, leave_by_);
+  if (until - now >= kRest) spool_->Idle();
+  PollFor({inbox_->wake_fd(), workers_.poll_fd()}, held_.empty() ? until - now : 0);
+}
+
+void AgentLoop::TakeInputs(std::vector<BenchEvent>* events) {
+  const Ms now = clock_.Now();
+  inputs_.clear();
+  inbox_->Drain(&inputs_, kInputsMax);
+  for (const AgentInput& input : inputs_) {
+    switch (input.kind) {
+      case AgentInput::Kind::kStop:
+        stop_ = std::max(stop_, Stop::kAsked);
+        break;
+      case AgentInput::Kind::kForceStop:
+        stop_ = std::max(stop_, Stop::kForced);
+        break;
+      case AgentInput::Kind::kAbandon:
+        stop_ = Stop::kAbandoned;
+        break;
+      case AgentInput::Kind::kStreamRead:
+      case AgentInput::Kind::kStreamWrote:
+      case AgentInput::Kind::kStreamEnded:
+        link_.Handle(input, now, events);
+        break;
+    }
+  }
+  link_.Tick(now, events);
+}
+
+void AgentLoop::Collect(std::vector<BenchEvent>* events) {
+  std::vector<BenchEvent> later;
+  TakeInputs(&later);
+  const Ms now = clock_.Now();
+  workers_.Collect(now, &later);
+  // The wish to stop goes before new work.
+  if (told_ == Stop::kNo && stop_ != Stop::kNo) {
+    LogInfo("stopping: no more work is taken");
+    events->push_back(StopAsked{options_.stop_grace});
+    told_ = Stop::kAsked;
+  }
+  if (told_ == Stop::kAsked && stop_ == Stop::kForced) {
+    LogInfo("stopping at once: tests under way are ended and their devices made safe");
+    events->push_back(StopForced{});
+    told_ = Stop::kForced;
+    forced_by_ = now + kForcedWait;
+  }
+  std::move(later.begin(), later.end(), std::back_inserter(*events));
+  if (now >= bench_due_) events->push_back(BenchTicked{});
+}
+
+void AgentLoop::StepAll(const std::vector<BenchEvent>& events) {
+  if (events.empty()) return;
+  const Ms now = clock_.Now();
+  BenchOutput out;
+  for (const BenchEvent& event : events) bench_.Step(event, now, &out);
+  const std::uint64_t stream = link_.stream();
+  if (!out.records.empty() && !Commit(out.records)) {
+    BeginAnew();
+    return;
+  }
+  for (const BenchEffect& effect : out.effects) Perform(effect, stream);
+  bench_due_ = bench_.NextDeadline(clock_.Now());
+}
+
+void AgentLoop::Perform(const BenchEffect& effect, std::uint64_t stream) {
+  const Ms now = clock_.Now();
+  if (const auto* send = std::get_if<SendToCoordinator>(&effect)) {
+    if (link_.stream() == stream) link_.Send(send->message, now);
+    return;
+  }
+  std::visit(
+      [&](const auto& one) {
+        using Effect = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<Effect, MakeSafe>) {
+          workers_.Perform(one, now);
+        } else if constexpr (!std::is_same_v<Effect, SendToCoordinator>) {
+          workers_.Perform(one);
+        }
+      },
+      effect);
+}
+
+bool AgentLoop::Finished() {
+  if (left_) return true;
+  if (stop_ == Stop::kNo || told_ != stop_) return false;
+  const Ms now = clock_.Now();
+  if (forced_by_ != 0 && now >= forced_by_) {
+    LogError("a worker process cannot be ended; it is left behind with its device");
+    return true;
+  }
+  if (!bench_.idle() || !workers_.empty() || !held_.empty()) return false;
+  if (leave_by_ == 0) leave_by_ = now + kAckWait;
+  if (bench_.owing() && link_.up() && now < leave_by_) return false;
+  link_.Close(now);
+  return link_.closed() || now >= leave_by_ + kAckWait;
+}
+
+// --- A disk that does not take records ----------------------------------------------------------
+
+bool AgentLoop::Commit(const std::vector<SpoolRecord>& records) {
+  const Ms give_up = clock_.Now() + options_.commit_patience;
+  for (Ms pause = kCommitPauseLeast;; pause = std::min(pause * 2, kCommitPauseMost)) {
+    const Status status = spool_->Commit(records);
+    if (status.ok()) {
+      if (std::exchange(said_disk_, false)) LogInfo("the agent's state is stored again");
+      return true;
+    }
+    if (!std::exchange(said_disk_, true)) {
+      LogError("the agent's state cannot be stored: " + status.text() +
+               "; nothing is answered and no work is begun until it can");
+    }
+    WaitForDisk(pause);
+    if (LeavesWithoutDisk() || clock_.Now() >= give_up) return false;
+  }
+}
+
+void AgentLoop::WaitForDisk(Ms pause) {
+  const Ms until = clock_.Now() + pause;
+  for (Ms now = clock_.Now(); now < until && stop_ != Stop::kAbandoned; now = clock_.Now()) {
+    PollFor({inbox_->wake_fd()}, std::min(until, link_.NextDeadline(now)) - now);
+    TakeInputs(&held_);
+  }
+}
+
+bool AgentLoop::LeavesWithoutDisk() const {
+  return stop_ >= Stop::kForced || (stop_ == Stop::kAsked && workers_.empty());
+}
+
+void AgentLoop::BeginAnew() {
+  if (!workers_.empty()) LogError("ending the tests under way: their outcomes cannot be stored");
+  workers_.KillAll();
+  std::vector<BenchEvent> dropped;
+  const Ms killed_by = clock_.Now() + kKilledWait;
+  for (Ms now = clock_.Now(); !workers_.empty() && now < killed_by; now = clock_.Now()) {
+    PollFor({workers_.poll_fd()}, killed_by - now);
+    workers_.Collect(now, &dropped);
+  }
+  link_.Drop("the agent's state cannot be stored", &dropped);
+  while (true) {
+    held_.clear();
+    if (LeavesWithoutDisk()) {
+      left_ = true;
+      return;
+    }
+    Result<Spooled> spooled = spool_->Load();
+    if (spooled.ok()) {
+      bench_ = Bench(self_, std::move(spooled).value());
+      break;
+    }
+    WaitForDisk(kCommitPauseMost);
+  }
+  told_ = Stop::kNo;
+  bench_due_ = 0;
+}
+
+}  // namespace assay

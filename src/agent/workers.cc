@@ -1,0 +1,326 @@
+#include "agent/workers.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "core/text.h"
+#include "wire/fleet_wire.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kShownReason = 300;
+
+// "signal 11", "exit status 7"; what it printed last follows after a newline (bench.h).
+std::string How(const WorkerExited& exited) {
+  std::string how;
+  if (!exited.bad_frame.empty()) {
+    how = "killed for sending what is no message (" + Shown(exited.bad_frame, kShownReason) + ")";
+  } else if (exited.signal != 0) {
+    how = "signal " + std::to_string(exited.signal);
+  } else {
+    how = exited.how;
+  }
+  if (!exited.last_line.empty()) how += "\n" + Shown(exited.last_line, kShownReason);
+  return how;
+}
+
+std::string OneLine(std::string text) {
+  const std::size_t newline = text.find('\n');
+  if (newline != std::string::npos) text.replace(newline, 1, ": ");
+  return text;
+}
+
+template <class Effect>
+driver::P2pGroup GroupOf(const Effect& effect) {
+  driver::P2pGroup group;
+  group.members.reserve(effect.group.size());
+  for (const P2pMember& member : effect.group) {
+    group.members.push_back({member.rank, member.device});
+  }
+  group.self = effect.index;
+  return group;
+}
+
+}  // namespace
+
+Workers::Workers(WorkerSpec spec) : spec_(std::move(spec)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
+
+Workers::~Workers() {
+  KillAll();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(1);
+  std::vector<BenchEvent> dropped;
+  while (!processes_.empty() && Clock::now() < end) {
+    pollfd look{epoll_, POLLIN, 0};
+    poll(&look, 1, 50);
+    Collect(0, &dropped);
+  }
+  if (epoll_ >= 0) close(epoll_);
+}
+
+// --- To the workers ---------------------------------------------------------------------------
+
+Workers::Process* Workers::Add(const WorkerKey& key, std::int32_t device, bool safing,
+                               Status* status) {
+  Result<std::unique_ptr<WorkerProcess>> started = WorkerProcess::Start(spec_);
+  if (!started.ok()) {
+    *status = started.status();
+    return nullptr;
+  }
+  const std::uint64_t id = next_id_++;
+  epoll_event interest{};
+  interest.events = EPOLLIN;
+  interest.data.u64 = id;
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, (*started)->poll_fd(), &interest) != 0) {
+    *status = ExhaustedError(std::string("epoll: ") + std::strerror(errno));
+    return nullptr;
+  }
+  Process& process = processes_[id];
+  process.key = key;
+  process.device = device;
+  process.process = std::move(started).value();
+  process.safing = safing;
+  if (!safing) by_key_[key] = id;
+  return &process;
+}
+
+Workers::Process* Workers::Find(const WorkerKey& key) {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : &processes_.at(found->second);
+}
+
+bool Workers::Send(Process* to, const driver::ToWorker& message, Status* status) {
+  *status = to->process->Send(message);
+  return status->ok();
+}
+
+void Workers::Tell(const WorkerKey& key, const driver::ToWorker& message) {
+  Process* to = Find(key);
+  Status status;
+  if (to == nullptr || Send(to, message, &status)) return;  // gone: the bench hears it in a moment
+  LogWarn("killing the worker of device " + std::to_string(to->device) + " (rank " +
+          std::to_string(key.rank) + " of run " + std::to_string(key.run) + "): " + status.text());
+  to->process->Kill();
+}
+
+void Workers::Perform(const SpawnWorker& effect) {
+  Status status;
+  if (Add(effect.worker, effect.device, false, &status) != nullptr) {
+    Tell(effect.worker, driver::OpenDevice{effect.device});
+    return;
+  }
+  waiting_.push_back(WorkerGone{effect.worker, "could not be started: " + status.text()});
+}
+
+void Workers::Perform(const RunAic& effect) { Tell(effect.worker, driver::RunAic{}); }
+
+void Workers::Perform(const PrepareP2p& effect) {
+  Process* to = Find(effect.worker);
+  Status status;
+  if (to == nullptr || Send(to, driver::PrepareP2p{GroupOf(effect)}, &status)) return;
+  waiting_.push_back(WorkerP2pPrepared{effect.worker, "", status.text()});
+}
+
+void Workers::Perform(const RunP2p& effect) {
+  Process* to = Find(effect.worker);
+  Status status;
+  if (to == nullptr || Send(to, driver::RunP2p{GroupOf(effect), effect.blobs}, &status)) return;
+  waiting_.push_back(WorkerOpDone{effect.worker, Op::kP2p, OutcomeCode::kNotRun, status.text()});
+}
+
+void Workers::Perform(const QuitWorker& effect) { Tell(effect.worker, driver::Quit{}); }
+
+void Workers::Perform(const KillWorker& effect) {
+  if (Process* process = Find(effect.worker)) process->process->Kill();
+}
+
+void Workers::Perform(const MakeSafe& effect, Ms now) {
+  Status status;
+  Process* process = Add(effect.worker, effect.device, true, &status);
+  if (process != nullptr && (!Send(process, driver::MakeSafe{effect.device}, &status) ||
+                             !Send(process, driver::Quit{}, &status))) {
+    process->safe.detail = status.text();
+    process->process->Kill();
+  }
+  if (process != nullptr) {
+    process->kill_at = now + effect.timeout;
+    return;
+  }
+  waiting_.push_back(DeviceSafe{effect.worker, true,
+                                "could not look at it: no process for that: " + status.text()});
+}
+
+void Workers::KillAll() {
+  for (auto& [id, process] : processes_) process.process->Kill();
+}
+
+// --- From the workers -------------------------------------------------------------------------
+
+void Workers::Collect(Ms now, std::vector<BenchEvent>* out) {
+  for (BenchEvent& event : waiting_) out->push_back(std::move(event));
+  waiting_.clear();
+  std::array<epoll_event, 64> ready;
+  const int count = epoll_wait(epoll_, ready.data(), static_cast<int>(ready.size()), 0);
+  for (int i = 0; i < count; i++) {
+    const auto found = processes_.find(ready[static_cast<std::size_t>(i)].data.u64);
+    if (found == processes_.end()) continue;
+    Process& from = found->second;
+    for (WorkerEvent& event : from.process->Advance()) Take(&from, std::move(event), out);
+    if (!from.process->exited()) continue;
+    if (!from.safing) by_key_.erase(from.key);
+    processes_.erase(found);
+  }
+  for (auto& [id, process] : processes_) {
+    if (!process.safing || process.late || now < process.kill_at) continue;
+    process.late = true;
+    process.process->Kill();
+  }
+}
+
+Ms Workers::NextDeadline(Ms now) const {
+  if (!waiting_.empty()) return now;
+  Ms next = now + 3'600'000;
+  for (const auto& [id, process] : processes_) {
+    if (process.safing && !process.late) next = std::min(next, process.kill_at);
+  }
+  return next;
+}
+
+void Workers::Take(Process* from, WorkerEvent event, std::vector<BenchEvent>* out) {
+  if (from->safing) {
+    TakeSafing(from, std::move(event), out);
+  } else {
+    TakeWork(*from, std::move(event), out);
+  }
+}
+
+void Workers::TakeWork(const Process& from, WorkerEvent event, std::vector<BenchEvent>* out) {
+  struct Translate {
+    const Process& from;
+    std::vector<BenchEvent>* out;
+
+    void operator()(driver::DeviceOpened& said) {
+      if (said.error.empty()) {
+        out->push_back(WorkerOpened{from.key});
+      } else {
+        out->push_back(WorkerFailed{from.key, std::move(said.error)});
+      }
+    }
+    void operator()(driver::OpProgress& said) {
+      out->push_back(WorkerProgressed{from.key, said.op, said.percent, std::move(said.text)});
+    }
+    void operator()(driver::OpDone& said) {
+      out->push_back(WorkerOpDone{from.key, said.op, said.code, std::move(said.detail)});
+    }
+    void operator()(driver::P2pPrepared& said) {
+      out->push_back(WorkerP2pPrepared{from.key, std::move(said.blob), std::move(said.error)});
+    }
+    void operator()(WorkerExited& exited) {
+      const bool quit = exited.signal == 0 && exited.status == 0;
+      if (!quit && !exited.killed) {
+        LogWarn("the worker of device " + std::to_string(from.device) + " (rank " +
+                std::to_string(from.key.rank) + " of run " + std::to_string(from.key.run) +
+                ") died: " + exited.how + (exited.call.empty() ? "" : " in " + exited.call) +
+                (exited.last_line.empty() ? "" : ": " + exited.last_line));
+      }
+      out->push_back(WorkerGone{from.key, How(exited)});
+    }
+    void operator()(driver::OpStarted&) {}  // the bench knows: it told the worker to
+    void operator()(driver::DevicesListed&) {}
+    void operator()(driver::MadeSafe&) {}
+  };
+  std::visit(Translate{from, out}, event);
+}
+
+void Workers::TakeSafing(Process* from, WorkerEvent event, std::vector<BenchEvent>* out) {
+  if (driver::MadeSafe* said = std::get_if<driver::MadeSafe>(&event)) {
+    from->answered = true;
+    from->safe = std::move(*said);
+    return;
+  }
+  const WorkerExited* exited = std::get_if<WorkerExited>(&event);
+  if (exited == nullptr) return;
+  DeviceSafe safe{from->key, from->safe.voltage_changed, from->safe.detail};
+  if (!from->answered) {
+    safe.voltage_changed = true;
+    safe.detail = "could not look at it: ";
+    if (from->late) {
+      safe.detail += "the driver did not answer in time";
+    } else if (!from->safe.detail.empty()) {
+      safe.detail += from->safe.detail;
+    } else {
+      safe.detail += "worker died: " + OneLine(How(*exited));
+    }
+  }
+  if (safe.voltage_changed) {
+    LogError("the voltage of device " + std::to_string(from->device) +
+             " is still changed after rank " + std::to_string(from->key.rank) + " of run " +
+             std::to_string(from->key.run) + ": " + safe.detail);
+  }
+  out->push_back(std::move(safe));
+}
+
+// --- Inventory --------------------------------------------------------------------------------
+
+namespace {
+
+Status TakeInventory(driver::DevicesListed listed, Node* node) {
+  if (!listed.error.empty()) return UnavailableError("cannot list the devices: " + listed.error);
+  if (listed.devices.size() > static_cast<std::size_t>(kWireDevicesMax)) {
+    return ExhaustedError("the driver " + listed.driver + " lists " +
+                          std::to_string(listed.devices.size()) + " devices; the most is " +
+                          std::to_string(kWireDevicesMax));
+  }
+  node->driver = listed.driver;
+  node->devices.clear();
+  for (driver::DeviceInfo& device : listed.devices) {
+    if (device.device < 0) {
+      return InternalError("the driver " + listed.driver + " lists a device " +
+                           std::to_string(device.device));
+    }
+    node->devices.push_back({device.device, std::move(device.kind), std::move(device.detail)});
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status AskInventory(const WorkerSpec& spec, Ms wait_ms, Node* node) {
+  using Clock = std::chrono::steady_clock;
+  Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(spec);
+  if (!worker.ok()) return worker.status();
+  Status status = (*worker)->Send(driver::ListDevices{});
+  if (status.ok()) status = (*worker)->Send(driver::Quit{});
+  if (!status.ok()) return status;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(wait_ms);
+  while (true) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (left <= 0) {
+      return UnavailableError("cannot list the devices: the driver " + spec.driver.kind +
+                              " did not answer within " + std::to_string(wait_ms / 1000) + " s");
+    }
+    pollfd look{(*worker)->poll_fd(), POLLIN, 0};
+    poll(&look, 1, static_cast<int>(left));
+    for (WorkerEvent& event : (*worker)->Advance()) {
+      if (auto* listed = std::get_if<driver::DevicesListed>(&event)) {
+        return TakeInventory(std::move(*listed), node);
+      }
+      if (const auto* exited = std::get_if<WorkerExited>(&event)) {
+        return UnavailableError("cannot list the devices: worker died: " + OneLine(How(*exited)));
+      }
+    }
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,237 @@
+// How an agent ends, and what can keep one from starting.
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "agent/agent.h"
+#include "tests/agent/agent_rig.h"
+#include "tests/agent/fake_coordinator.h"
+
+namespace assay {
+namespace {
+
+using Heard = FakeCoordinator::Heard;
+
+void Launch(FakeCoordinator* coordinator, const Assign& assign) {
+  REQUIRE(coordinator->Until([](const Heard& heard) { return !heard.hellos.empty(); }));
+  REQUIRE(coordinator->Say(CoordinatorMessage(assign)));
+  REQUIRE(coordinator->Until([](const Heard& heard) { return !heard.ready.empty(); }));
+  REQUIRE(coordinator->Say(CoordinatorMessage(Start{assign.run})));
+  REQUIRE(coordinator->Until([](const Heard& heard) { return !heard.progress.empty(); }));
+}
+
+std::string Refusal(AgentOptions options) {
+  Result<std::unique_ptr<Agent>> agent = Agent::Start(std::move(options));
+  return agent.ok() ? "started" : agent.status().text();
+}
+
+TEST_CASE("an idle agent stops when asked, attached or not", "[stop]") {
+  TempDir folder;
+  auto coordinator = std::make_unique<FakeCoordinator>();
+  const std::string address = coordinator->address();
+  {
+    std::unique_ptr<Agent> agent = MustStart(SimAgent(address, folder));
+    REQUIRE(coordinator->Until([](const Heard& heard) { return !heard.hellos.empty(); }));
+    agent->RequestStop();
+    REQUIRE(agent->Wait(kTestWaitMs));
+    REQUIRE(coordinator->Until([](const Heard& heard) { return heard.open_streams == 0; }));
+    agent->RequestStop();  // and again: nothing happens
+    agent->ForceStop();
+    REQUIRE(agent->Wait(0));
+  }
+  coordinator.reset();
+  std::unique_ptr<Agent> agent = MustStart(SimAgent(address, folder));
+  agent->RequestStop();
+  REQUIRE(agent->Wait(kTestWaitMs));
+}
+
+TEST_CASE("an agent that is told to stop takes no work and waits for what is under way", "[stop]") {
+  FakeCoordinator coordinator;
+  TempDir folder;
+  AgentOptions options = SimAgent(coordinator.address(), folder);
+  options.driver.sim_op_ms = 1'000;
+  std::unique_ptr<Agent> agent = MustStart(options);
+  Launch(&coordinator, Ranks(1, 2));
+  agent->RequestStop();
+  CHECK_FALSE(agent->Wait(100));
+  Assign late = Ranks(2, 4);
+  late.ranks.erase(late.ranks.begin(), late.ranks.begin() + 2);
+  REQUIRE(coordinator.Say(CoordinatorMessage(late)));
+  REQUIRE(agent->Wait(kTestWaitMs));
+  const Heard heard = coordinator.heard();
+  for (std::int32_t rank : {100, 101}) {
+    CHECK(OutcomeOf(heard, 1, rank, Op::kAic).code == OutcomeCode::kOk);
+    CHECK(OutcomeOf(heard, 1, rank, Op::kP2p).detail == "agent is stopping");
+    CHECK(OutcomeOf(heard, 2, rank + 2, Op::kAic).detail == "agent is stopping");
+  }
+}
+
+TEST_CASE("an agent that is told to stop twice ends the test and makes the devices safe",
+          "[stop]") {
+  FakeCoordinator coordinator;
+  TempDir folder;
+  AgentOptions options = SimAgent(coordinator.address(), folder);
+  options.driver.sim_plan = "0:aic=hang,1:aic=hang_voltage";
+  std::unique_ptr<Agent> agent = MustStart(options);
+  Launch(&coordinator, Ranks(1, 2));
+  agent->RequestStop();
+  agent->ForceStop();
+  REQUIRE(agent->Wait(kTestWaitMs));
+  const Heard heard = coordinator.heard();
+  CHECK(OutcomeOf(heard, 1, 100, Op::kAic).code == OutcomeCode::kNotRun);
+  CHECK(OutcomeOf(heard, 1, 100, Op::kAic).detail == "agent stopped during the test");
+  CHECK(OutcomeOf(heard, 1, 101, Op::kAic).code == OutcomeCode::kVoltageNotRestored);
+
+  // All was acknowledged: the next agent owes nothing.
+  agent.reset();
+  agent = MustStart(options);
+  REQUIRE(coordinator.Until([](const Heard& now) { return now.hellos.size() == 2; }));
+  CHECK(coordinator.heard().hellos[1].held.empty());
+}
+
+TEST_CASE("outcomes of a stopped agent are said by the next one", "[stop]") {
+  FakeCoordinator coordinator;
+  TempDir folder;
+  AgentOptions options = SimAgent(coordinator.address(), folder);
+  options.driver.sim_plan = "0:aic=hang,1:aic=hang";
+  std::unique_ptr<Agent> agent = MustStart(options);
+  coordinator.AckOutcomes(false);
+  Launch(&coordinator, Ranks(1, 2));
+  agent->ForceStop();
+  REQUIRE(agent->Wait(kTestWaitMs));
+  agent.reset();
+  coordinator.AckOutcomes(true);
+  agent = MustStart(options);
+  REQUIRE(coordinator.Until([](const Heard& heard) {
+    const auto said = heard.outcomes.find({1, 101, Op::kAic});
+    return heard.hellos.size() == 2 && said != heard.outcomes.end() && said->second.size() >= 2;
+  }));
+  CHECK(OutcomeOf(coordinator.heard(), 1, 101, Op::kAic).detail == "agent stopped during the test");
+}
+
+TEST_CASE("a second agent on the same state folder is refused", "[stop]") {
+  TempDir folder;
+  AgentOptions options = SimAgent("127.0.0.1:1", folder);
+  std::unique_ptr<Agent> first = MustStart(options);
+  const std::string refusal = Refusal(options);
+  CHECK(refusal.find("in use by another agent (process " + std::to_string(getpid()) + ")") !=
+        std::string::npos);
+  CHECK(refusal.find(options.state_dir) != std::string::npos);
+  first.reset();
+  first = MustStart(options);
+}
+
+TEST_CASE("what keeps an agent from starting is named", "[stop]") {
+  TempDir folder;
+  const AgentOptions good = SimAgent("127.0.0.1:1", folder);
+  auto with = [&](auto change) {
+    AgentOptions options = good;
+    change(&options);
+    return Refusal(options);
+  };
+  auto has = [](const std::string& text, const std::string& part) {
+    INFO(text);
+    return text.size() < 1024 && text.find(part) != std::string::npos;
+  };
+  CHECK(has(with([](AgentOptions* o) { o->coordinator = "http://head:8899"; }), "--coordinator"));
+  CHECK(has(with([](AgentOptions* o) { o->state_dir = ""; }), "--state-dir"));
+  CHECK(has(with([](AgentOptions* o) { o->state_dir = "/dev/null/state"; }), "/dev/null/state"));
+  CHECK(has(with([](AgentOptions* o) { o->node = "a\nb"; }), "node"));
+  CHECK(has(with([](AgentOptions* o) { o->node = std::string(10'000, 'x'); }), "node"));
+  CHECK(has(with([](AgentOptions* o) { o->driver.kind = "gpu"; }), "gpu"));
+  CHECK(has(with([](AgentOptions* o) { o->driver.sim_plan = "9:aic=nonsense"; }), "nonsense"));
+  CHECK(has(with([](AgentOptions* o) { o->program = "/nowhere/assay"; }), "/nowhere/assay"));
+  CHECK(has(with([](AgentOptions* o) { o->program = "/bin/true"; }), "exit status 0"));
+  std::ofstream(folder / "file") << "not a folder";
+  CHECK(has(with([&](AgentOptions* o) { o->state_dir = folder / "file"; }), "file"));
+  // Nothing of that has spoiled the good one.
+  std::unique_ptr<Agent> agent = MustStart(good);
+}
+
+// Holds the spool's write lock, as a disk that takes nothing does.
+class Blocker {
+ public:
+  explicit Blocker(const std::string& file) {
+    REQUIRE(sqlite3_open_v2(file.c_str(), &database_, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK);
+    sqlite3_busy_timeout(database_, kTestWaitMs);
+    REQUIRE(sqlite3_exec(database_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  }
+  ~Blocker() { Release(); }
+  void Release() {
+    if (database_ == nullptr) return;
+    sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
+    sqlite3_close(database_);
+    database_ = nullptr;
+  }
+
+ private:
+  sqlite3* database_ = nullptr;
+};
+
+TEST_CASE("while the spool takes no records nothing is begun or answered", "[stop]") {
+  FakeCoordinator coordinator;
+  coordinator.Heartbeat(200);
+  TempDir folder;
+  AgentOptions options = SimAgent(coordinator.address(), folder);
+  options.commit_patience = 600'000;
+  std::unique_ptr<Agent> agent = MustStart(options);
+  REQUIRE(coordinator.Until([](const Heard& heard) { return heard.heartbeats > 0; }));
+  Blocker blocker(options.state_dir + "/agent.db");
+  REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(1, 2))));
+  // Its heart beats on, though.
+  const int beats = coordinator.heard().heartbeats;
+  REQUIRE(coordinator.Until([&](const Heard& heard) { return heard.heartbeats > beats + 1; }));
+  CHECK(coordinator.heard().ready.empty());
+  blocker.Release();
+  REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.ready.empty(); }));
+  REQUIRE(coordinator.Say(CoordinatorMessage(Start{1})));
+  REQUIRE(coordinator.Until([](const Heard& heard) { return heard.outcomes.size() == 4; }));
+}
+
+TEST_CASE("a spool that stays shut ends the test as a restart would", "[stop]") {
+  FakeCoordinator coordinator;
+  TempDir folder;
+  AgentOptions options = SimAgent(coordinator.address(), folder);
+  options.driver.sim_plan = "0:aic=hang";
+  options.commit_patience = 1;
+  std::unique_ptr<Agent> agent = MustStart(options);
+  Launch(&coordinator, Ranks(1, 2));
+  {
+    Blocker blocker(options.state_dir + "/agent.db");
+    REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(2, 4))));
+    // It lets go of the coordinator, and comes back without having stored anything.
+    REQUIRE(coordinator.Until([](const Heard& heard) { return heard.streams >= 2; }));
+  }
+  REQUIRE(coordinator.Until([](const Heard& heard) {
+    return heard.hellos.size() >= 2 && heard.outcomes.count({1, 100, Op::kP2p}) == 1;
+  }));
+  const Heard heard = coordinator.heard();
+  REQUIRE(heard.hellos.back().held.size() == 1);
+  CHECK(heard.hellos.back().held[0].run == 1);
+  CHECK(OutcomeOf(heard, 1, 100, Op::kAic).detail == "agent restarted during the test");
+  agent->RequestStop();
+  REQUIRE(agent->Wait(kTestWaitMs));
+}
+
+TEST_CASE("an agent stops though its spool takes no records", "[stop]") {
+  FakeCoordinator coordinator;
+  TempDir folder;
+  AgentOptions options = SimAgent(coordinator.address(), folder);
+  options.commit_patience = 600'000;
+  std::unique_ptr<Agent> agent = MustStart(options);
+  REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.hellos.empty(); }));
+  Blocker blocker(options.state_dir + "/agent.db");
+  REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(1, 2))));
+  agent->RequestStop();
+  REQUIRE(agent->Wait(kTestWaitMs));
+}
+
+}  // namespace
+}  // namespace assay
