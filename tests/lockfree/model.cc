@@ -59,8 +59,10 @@ class Explorer {
   static void Enter();
   void RunOnce(const std::function<void(Scenario*)>& set_up);
   void Schedule();
-  void Resume(std::size_t index);
-  void SwitchToExplorer();
+  // Not inlined: a compiler fears for the variables around what returns twice.
+  [[gnu::noinline]] void Prepare(std::size_t index, std::function<void()> body);
+  [[gnu::noinline]] void Resume(std::size_t index);
+  [[gnu::noinline]] void SwitchToExplorer();
   std::size_t Decide(std::size_t options, std::uint64_t kind);
   std::uint64_t Situation(std::uint64_t kind) const;
   bool Backtrack();
@@ -201,6 +203,21 @@ void Explorer::Schedule() {
   }
 }
 
+void Explorer::Prepare(std::size_t index, std::function<void()> body) {
+  Fiber& fiber = fibers_[index];
+  fiber.body = std::move(body);
+  fiber.history = index;
+  fiber.clock = {};
+  fiber.clock.at[index] = 1;
+  fiber.done = false;
+  fiber.enabled = nullptr;
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.get();
+  fiber.context.uc_stack.ss_size = kStackBytes;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, &Explorer::Enter, 0);
+}
+
 void Explorer::RunOnce(const std::function<void(Scenario*)>& set_up) {
   depth_ = 0;
   pruned_ = false;
@@ -211,18 +228,7 @@ void Explorer::RunOnce(const std::function<void(Scenario*)>& set_up) {
     if (scenario.threads.size() > kThreadsMax) std::abort();
     while (fibers_.size() < scenario.threads.size()) fibers_.emplace_back();
     for (std::size_t i = 0; i < fibers_.size(); ++i) {
-      Fiber& fiber = fibers_[i];
-      fiber.body = std::move(scenario.threads[i]);
-      fiber.history = i;
-      fiber.clock = {};
-      fiber.clock.at[i] = 1;
-      fiber.done = false;
-      fiber.enabled = nullptr;
-      getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.get();
-      fiber.context.uc_stack.ss_size = kStackBytes;
-      fiber.context.uc_link = nullptr;
-      makecontext(&fiber.context, &Explorer::Enter, 0);
+      Prepare(i, std::move(scenario.threads[i]));
     }
     scenario.threads.clear();
     Schedule();

@@ -420,19 +420,29 @@ TEST_CASE("fan-out queue: the proof notices a missing order and a greedy worker"
 }
 
 TEST_CASE("mailbox: nothing lost, nothing twice, in order, no lost wake-up") {
-  const bool polls = GENERATE(false, true);
-  CAPTURE(polls);
-  SECTION("one at a time") { Prove(MailboxScenario<>({2, 1}, 1, polls, false)); }
-  SECTION("in batches") { Prove(MailboxScenario<>({2, 2}, 3, true, false)); }
+  SECTION("waiting") { Prove(MailboxScenario<>({1, 1}, 1, false, false)); }
+  SECTION("polling, one at a time") { Prove(MailboxScenario<>({2, 1}, 1, true, false)); }
+  SECTION("polling, in batches") { Prove(MailboxScenario<>({2, 2}, 3, true, false)); }
 }
 
 TEST_CASE("mailbox: Close refuses what comes later and loses nothing accepted") {
-  const bool polls = GENERATE(false, true);
-  CAPTURE(polls);
-  SECTION("one producer") { Prove(MailboxScenario<>({2}, 2, polls, true)); }
-  SECTION("two producers") { Prove(MailboxScenario<>({1, 1}, 2, polls, true)); }
+  SECTION("waiting") { Prove(MailboxScenario<>({2}, 2, false, true)); }
+  SECTION("polling") { Prove(MailboxScenario<>({1, 1}, 2, true, true)); }
 }
 
 TEST_CASE("mailbox: the proof notices a lost signal") {
   Refute("deadlock", MailboxScenario<DeafPlatform>({2, 1}, 1, true, false));
+}
+
+// Minutes, not seconds: to be asked for by its tag when one of the headers changes.
+TEST_CASE("larger scenarios", "[.][long]") {
+  using Queue = CheckedQueue<FanoutModel<>>;
+  SECTION("outbox") { Prove(OutboxScenario<ModelPlatform<>>(2, 4, false)); }
+  SECTION("outbox with failures") { Prove(OutboxScenario<ModelPlatform<>>(2, 4, true)); }
+  SECTION("outbox with half of it free") { Prove(OutboxScenario<ModelPlatform<>>(4, 6, false)); }
+  SECTION("fan-out queue") { Prove(FanoutScenario<Queue>({3, 2}, 2)); }
+  SECTION("fan-out queue, three workers") { Prove(FanoutScenario<Queue>({2, 1}, 1, 3)); }
+  SECTION("mailbox") { Prove(MailboxScenario<>({2, 1}, 1, false, false)); }
+  SECTION("mailbox, waiting and closed") { Prove(MailboxScenario<>({1, 1}, 2, false, true)); }
+  SECTION("mailbox, polling and closed") { Prove(MailboxScenario<>({2, 1}, 2, true, true)); }
 }
