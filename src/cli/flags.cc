@@ -1,0 +1,182 @@
+#include "cli/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <cstdio>
+#include <iostream>
+#include <utility>
+
+#include "cli/duration.h"
+#include "cli/nearest.h"
+#include "core/text.h"
+
+namespace assay {
+namespace {
+
+std::string EnvironmentName(const std::string& flag) {
+  std::string name = "ASSAY_";
+  for (const char c : flag) {
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+std::string Joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += between;
+    text += word;
+  }
+  return text;
+}
+
+// For CLI11: "" when `word` is one of `allowed`.
+std::string ChoiceProblem(const std::string& word, const std::vector<std::string>& allowed) {
+  for (const std::string& one : allowed) {
+    if (one == word) return "";
+  }
+  std::string text = Quoted(word) + " is not one of " + Joined(allowed, ", ");
+  if (const auto near = Nearest(word, allowed)) text += "; did you mean " + *near + "?";
+  return text;
+}
+
+}  // namespace
+
+class Flags::Impl {
+ public:
+  Impl(std::string command, std::string summary, std::string details)
+      : command_(std::move(command)), app_(std::move(summary), command_) {
+    app_.footer("\n" + std::move(details));
+    app_.allow_extras();  // reported here, with the nearest flag
+    app_.option_defaults()->group("Flags");
+    app_.set_help_flag("-h,--help", "print this help and exit");
+    app_.set_config("--config", "", "read flags from this file, a line each: flag = \"value\"")
+        ->type_name("FILE")
+        ->envname("ASSAY_CONFIG");
+    app_.allow_config_extras(CLI::config_extras_mode::error);
+    app_.get_formatter()->column_width(34);
+    app_.get_formatter()->label("OPTIONS", "FLAGS");
+    names_ = {"--config", "--help"};
+  }
+
+  CLI::Option* Named(CLI::Option* option, const std::string& name, const std::string& what) {
+    names_.push_back("--" + name);
+    option->type_name(what)->envname(EnvironmentName(name))->group(group_);
+    return option;
+  }
+
+  int Wrong(const std::string& text) const {
+    std::cerr << command_ << ": " << text << "\n`" << command_ << " --help` tells more\n";
+    return kExitFailed;
+  }
+
+  std::optional<int> Parse(std::vector<std::string> args) {
+    std::reverse(args.begin(), args.end());  // as CLI11 takes them
+    try {
+      app_.parse(std::move(args));
+    } catch (const CLI::CallForHelp&) {
+      std::cout << app_.help();
+      return kExitOk;
+    } catch (const CLI::ParseError& error) {
+      return Wrong(error.what());
+    }
+    const std::vector<std::string> extras = app_.remaining();
+    if (extras.empty()) return std::nullopt;
+    const std::string& extra = extras.front();
+    if (extra.size() < 2 || extra[0] != '-') {
+      return Wrong("unexpected argument " + Quoted(extra));
+    }
+    const std::string flag = extra.substr(0, extra.find('='));
+    const auto near = Nearest(flag, names_);
+    return Wrong("unknown flag " + Shown(flag) + (near ? "; did you mean " + *near + "?" : ""));
+  }
+
+  std::string command_;
+  CLI::App app_;
+  std::string group_ = "Flags";
+  std::vector<std::string> names_;
+};
+
+Flags::Flags(std::string command, std::string summary, std::string details)
+    : impl_(std::make_unique<Impl>(std::move(command), std::move(summary), std::move(details))) {}
+Flags::~Flags() = default;
+
+Flags& Flags::Positional(const std::string& name, std::string* value, const std::string& help) {
+  impl_->app_.add_option(name, *value, help)->required()->type_name("")->group("Arguments");
+  return *this;
+}
+
+Flags& Flags::Text(const std::string& name, std::string* value, const std::string& what,
+                   const std::string& help) {
+  impl_->Named(impl_->app_.add_option("--" + name, *value, help), name, what);
+  return *this;
+}
+
+Flags& Flags::Texts(const std::string& name, std::vector<std::string>* values,
+                    const std::string& what, const std::string& help) {
+  impl_->Named(impl_->app_.add_option("--" + name, *values, help), name, what)
+      ->expected(1)
+      ->take_all();
+  return *this;
+}
+
+Flags& Flags::Choice(const std::string& name, std::string* value, std::vector<std::string> allowed,
+                     const std::string& help) {
+  const std::string what = Joined(allowed, "|");
+  impl_->Named(impl_->app_.add_option("--" + name, *value, help), name, what)
+      ->check([allowed = std::move(allowed)](const std::string& word) {
+        return ChoiceProblem(word, allowed);
+      });
+  return *this;
+}
+
+Flags& Flags::Choices(const std::string& name, std::vector<std::string>* values,
+                      std::vector<std::string> allowed, const std::string& help) {
+  const std::string what = Joined(allowed, "|");
+  impl_->Named(impl_->app_.add_option("--" + name, *values, help), name, what)
+      ->expected(1)
+      ->take_all()
+      ->check([allowed = std::move(allowed)](const std::string& word) {
+        return ChoiceProblem(word, allowed);
+      });
+  return *this;
+}
+
+Flags& Flags::Switch(const std::string& name, bool* value, const std::string& help) {
+  impl_->Named(impl_->app_.add_flag("--" + name, *value, help), name, "");
+  return *this;
+}
+
+Flags& Flags::Number(const std::string& name, std::int64_t* value, std::int64_t min,
+                     std::int64_t max, const std::string& help) {
+  impl_->Named(impl_->app_.add_option("--" + name, *value, help), name, "N")
+      ->check(CLI::Range(min, max))
+      ->capture_default_str();
+  return *this;
+}
+
+Flags& Flags::Time(const std::string& name, std::int64_t* value, const std::string& help) {
+  const auto read = [value](const std::string& text) {
+    const Result<std::int64_t> ms = ParseDuration(text);
+    if (!ms.ok()) throw CLI::ValidationError(ms.status().text());
+    *value = *ms;
+  };
+  impl_->Named(impl_->app_.add_option_function<std::string>("--" + name, read, help), name, "TIME")
+      ->default_str(DurationText(*value));
+  return *this;
+}
+
+Flags& Flags::Group(const std::string& title) {
+  impl_->group_ = title;
+  return *this;
+}
+
+bool Flags::Given(const std::string& name) const { return impl_->app_.count("--" + name) > 0; }
+
+std::optional<int> Flags::Parse(std::vector<std::string> args) {
+  return impl_->Parse(std::move(args));
+}
+
+int Flags::Wrong(const std::string& text) const { return impl_->Wrong(text); }
+
+}  // namespace assay
