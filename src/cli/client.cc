@@ -1,0 +1,67 @@
+#include "cli/client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+
+#include "core/text.h"
+
+namespace assay {
+namespace {
+
+// A job of 65,536 ranks, or a page of results, with room to spare.
+constexpr int kReceiveBytesMax = 64 << 20;
+
+Code CodeOf(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::NOT_FOUND:
+      return Code::kNotFound;
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return Code::kUnavailable;
+    case grpc::StatusCode::INVALID_ARGUMENT:
+      return Code::kInvalid;
+    default:
+      return Code::kConflict;
+  }
+}
+
+}  // namespace
+
+void ClientFlags::Declare(Flags* flags) {
+  flags->Text("coordinator", &coordinator, "HOST:PORT", "where the coordinator listens")
+      .Switch("json", &json, "print one JSON document on standard output, nothing else");
+}
+
+Client::Client(const std::string& coordinator) : coordinator_(coordinator) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a cluster's coordinator is not behind one
+  arguments.SetMaxReceiveMessageSize(kReceiveBytesMax);
+  arguments.SetMaxSendMessageSize(kReceiveBytesMax);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  stub_ = admin::Admin::NewStub(
+      grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments));
+}
+
+void Client::Prepare(grpc::ClientContext* context) const {
+  context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kDeadlineSeconds));
+}
+
+Status Client::Explain(const grpc::Status& status) const {
+  const Code code = CodeOf(status.error_code());
+  const std::string said = Shown(status.error_message(), 2000);
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+      return Status(code, "coordinator " + Shown(coordinator_) + ": " + said +
+                              "; is it running there? (--coordinator or ASSAY_COORDINATOR says where)");
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return Status(code, "coordinator " + Shown(coordinator_) + " did not answer within " +
+                              std::to_string(kDeadlineSeconds) + " s");
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return Status(code, Shown(coordinator_) + " answers, but is no coordinator of Assay");
+    default:
+      return Status(code, said);
+  }
+}
+
+}  // namespace assay
