@@ -1,0 +1,241 @@
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/file.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "core/rank_table.h"
+#include "core/text.h"
+
+namespace assay {
+namespace {
+
+constexpr int kExitNotReady = 75;  // sysexits.h: try again later
+constexpr int kPage = 1000;
+
+constexpr char kStates[] = "pending, running, complete or failed; any may follow any";
+
+void PrintWarnings(const std::string& command, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    std::cerr << command << ": warning: " << Shown(warning, 1000) << '\n';
+  }
+}
+
+std::vector<std::string> JobCells(const admin::Job& job) {
+  return {job.id(),
+          job.state(),
+          std::to_string(job.rank_count()),
+          std::to_string(job.node_count()),
+          job.name(),
+          job.namespace_(),
+          job.last_run() == 0 ? "-" : std::to_string(job.last_run()),
+          TimeText(job.updated_ms())};
+}
+
+Table JobTable() {
+  using A = Table::Align;
+  return Table({{"JOB"},
+                {"STATE"},
+                {"RANKS", A::kRight},
+                {"NODES", A::kRight},
+                {"NAME"},
+                {"NAMESPACE"},
+                {"LAST RUN", A::kRight},
+                {"CHANGED (UTC)"}});
+}
+
+}  // namespace
+
+int JobApply(Args args) {
+  const std::string command = "assay job apply";
+  ClientFlags client_flags;
+  admin::ApplyJobRequest request;
+  std::string file;
+  Flags flags(command, "Tell the coordinator of a job: which rank runs on which device of which node.",
+              "Applying a job again replaces what was known of it. The rank table of a job under test\n"
+              "cannot change until the test ends.\n\n"
+              "Exit status: 0 applied, 1 refused or not reached, 75 the table is not ready yet.\n\n"
+              "Example: assay job apply train-7 --rank-table hccl.json --framework pytorch");
+  std::string id, name, name_space, framework, state, master, tor;
+  client_flags.Declare(&flags);
+  flags.Positional("ID", &id, "the job's id, at most 256 bytes")
+      .Text("rank-table", &file, "FILE", "its rank table (hccl.json); - reads standard input")
+      .Text("name", &name, "TEXT", "its name, for people and subscribers")
+      .Text("namespace", &name_space, "TEXT", "its namespace")
+      .Text("framework", &framework, "TEXT", "pytorch, mindspore, ...")
+      .Choice("status", &state, {"pending", "running", "complete", "failed"},
+              "its state; without it a job with a ready table is running")
+      .Text("master-addr", &master, "ADDRESS", "MASTER_ADDR of the training")
+      .Text("shared-tor-ip", &tor, "ADDRESS", "its shared switch");
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  if (file.empty()) return flags.Wrong("--rank-table is missing");
+
+  Result<std::string> text = ReadInput(file, RankTableLimits().bytes);
+  if (!text.ok()) return Fail(command, text.status());
+  // Judged here first, so that the error names the file as the caller knows it.
+  const TableReading reading = ReadRankTable(*text, file);
+  const bool initializing = reading.verdict == TableVerdict::kNotReady && !text->empty();
+  if (reading.verdict == TableVerdict::kReject) return Fail(command, InvalidError(reading.error));
+  request.set_id(id);
+  request.set_rank_table(*std::move(text));
+  request.set_source(file);
+  request.set_name(name);
+  request.set_namespace_(name_space);
+  request.set_framework(framework);
+  request.set_state(state);
+  request.set_master_addr(master);
+  request.set_shared_tor_ip(tor);
+  const auto response = Client(client_flags.coordinator).Call(&admin::Admin::Stub::ApplyJob, request);
+  if (!response.ok()) {
+    const bool not_ready = initializing || reading.verdict == TableVerdict::kNotReady;
+    const int status = Fail(command, response.status());
+    return not_ready && response.status().code() == Code::kUnavailable ? kExitNotReady : status;
+  }
+  PrintWarnings(command, {response->warnings().begin(), response->warnings().end()});
+  if (client_flags.json) {
+    Json json = JobJson(response->job());
+    json["changed"] = response->changed();
+    json["warnings"] = std::vector<std::string>(response->warnings().begin(), response->warnings().end());
+    PrintJson(json);
+  } else {
+    std::cout << "job " << Shown(id) << (response->changed() ? " applied" : " unchanged") << ": "
+              << Count(static_cast<std::size_t>(response->job().rank_count()), "rank", "ranks")
+              << " on "
+              << Count(static_cast<std::size_t>(response->job().node_count()), "node", "nodes")
+              << ", " << response->job().state() << '\n';
+  }
+  return kExitOk;
+}
+
+int JobStatus(Args args) {
+  const std::string command = "assay job status";
+  ClientFlags client_flags;
+  std::string id, state;
+  Flags flags(command, "Set a job's state.",
+              "Exit status: 0 set (also if it was so before), 1 refused or not reached.");
+  client_flags.Declare(&flags);
+  flags.Positional("ID", &id, "the job").Positional("STATE", &state, kStates);
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  admin::SetJobStateRequest request;
+  request.set_id(id);
+  request.set_state(state);
+  const auto response =
+      Client(client_flags.coordinator).Call(&admin::Admin::Stub::SetJobState, request);
+  if (!response.ok()) return Fail(command, response.status());
+  if (client_flags.json) PrintJson(Json{{"id", id}, {"state", state}});
+  return kExitOk;
+}
+
+int JobDelete(Args args) {
+  const std::string command = "assay job delete";
+  ClientFlags client_flags;
+  std::string id;
+  Flags flags(command, "Forget a job. Its results stay in the database.",
+              "A job under test cannot be deleted; cancel the run first.\n\n"
+              "Exit status: 0 deleted, 1 refused or not reached.");
+  client_flags.Declare(&flags);
+  flags.Positional("ID", &id, "the job");
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  admin::DeleteJobRequest request;
+  request.set_id(id);
+  const auto response =
+      Client(client_flags.coordinator).Call(&admin::Admin::Stub::DeleteJob, request);
+  if (!response.ok()) return Fail(command, response.status());
+  if (client_flags.json) PrintJson(Json{{"id", id}, {"deleted", true}});
+  return kExitOk;
+}
+
+int JobList(Args args) {
+  const std::string command = "assay job list";
+  ClientFlags client_flags;
+  Flags flags(command, "List the jobs the coordinator knows.",
+              "JSON: an array of jobs as `assay job show --json` prints them, without ranks.");
+  client_flags.Declare(&flags);
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  Client client(client_flags.coordinator);
+  Json json = Json::array();
+  Table table = JobTable();
+  admin::ListJobsRequest request;
+  request.set_limit(kPage);
+  while (true) {
+    const auto page = client.Call(&admin::Admin::Stub::ListJobs, request);
+    if (!page.ok()) return Fail(command, page.status());
+    for (const admin::Job& job : page->jobs()) {
+      json.push_back(JobJson(job));
+      table.Add(JobCells(job));
+      request.set_after(job.id());
+    }
+    if (!page->more() || page->jobs().empty()) break;
+  }
+  if (client_flags.json) {
+    PrintJson(json);
+  } else {
+    std::cout << table.Text();
+  }
+  return kExitOk;
+}
+
+int JobShow(Args args) {
+  const std::string command = "assay job show";
+  ClientFlags client_flags;
+  std::string id;
+  Flags flags(command, "Show a job and where its ranks run.",
+              "JSON: {\"id\", \"state\", ..., \"ranks\": [{\"rank\": 0, \"node\": \"a\", \"device\": 0}, ...]}");
+  client_flags.Declare(&flags);
+  flags.Positional("ID", &id, "the job");
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  admin::GetJobRequest request;
+  request.set_id(id);
+  const auto job = Client(client_flags.coordinator).Call(&admin::Admin::Stub::GetJob, request);
+  if (!job.ok()) return Fail(command, job.status());
+  if (client_flags.json) {
+    Json json = JobJson(*job);
+    json["ranks"] = RanksJson(*job);
+    PrintJson(json);
+    return kExitOk;
+  }
+  Table head = JobTable();
+  head.Add(JobCells(*job));
+  std::cout << head.Text();
+  if (job->ranks().empty()) return kExitOk;
+  Table ranks({{"RANK", Table::Align::kRight}, {"NODE"}, {"DEVICE", Table::Align::kRight}});
+  for (const admin::Rank& rank : job->ranks()) {
+    ranks.Add({std::to_string(rank.rank()), rank.node(),
+               rank.device() < 0 ? "-" : std::to_string(rank.device())});
+  }
+  std::cout << '\n' << ranks.Text();
+  return kExitOk;
+}
+
+int JobCheck(Args args) {
+  const std::string command = "assay job check";
+  bool as_json = false;
+  std::string file;
+  Flags flags(command, "Judge a rank table without a coordinator.",
+              "Warnings are on standard error.\n\n"
+              "Exit status: 0 accepted, 1 rejected, 75 not ready (the same file may be right soon).\n\n"
+              "JSON: {\"verdict\": \"accept|accept-warn|not-ready|reject\",\n"
+              "       \"ranks\": [{\"rank\": 0, \"node\": \"a\", \"device\": 0}, ...],\n"
+              "       \"warnings\": [...], \"error\": \"\"}");
+  flags.Positional("FILE", &file, "the rank table; - reads standard input")
+      .Switch("json", &as_json, "print one JSON document on standard output");
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  const Result<std::string> text = ReadInput(file, RankTableLimits().bytes + 1);
+  if (!text.ok()) return Fail(command, text.status());
+  const TableReading reading = ReadRankTable(*text, file);
+  if (as_json) {
+    PrintJson(Json{{"verdict", VerdictName(reading.verdict)},
+                   {"ranks", RanksJson(reading.table)},
+                   {"warnings", reading.table.warnings},
+                   {"error", reading.error}});
+  } else if (reading.accepted()) {
+    std::cout << VerdictName(reading.verdict) << ": "
+              << Count(reading.table.ranks.size(), "rank", "ranks") << " on "
+              << Count(reading.table.nodes.size(), "node", "nodes") << '\n';
+  }
+  PrintWarnings(command, reading.table.warnings);
+  if (reading.accepted()) return kExitOk;
+  if (!as_json) std::cerr << command << ": " << reading.error << '\n';
+  return reading.verdict == TableVerdict::kNotReady ? kExitNotReady : kExitFailed;
+}
+
+}  // namespace assay
