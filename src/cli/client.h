@@ -1,4 +1,5 @@
-// How the commands reach the coordinator: one channel, blocking calls with a deadline, errors as texts that say what to do.
+// How the commands reach the coordinator: one channel, blocking calls with a deadline, errors as
+// texts that say what to do.
 //
 // Thread safety: none; the one thread of a command uses it.
 #pragma once
@@ -23,11 +24,11 @@ class Client {
  public:
   explicit Client(const std::string& coordinator);
 
-  // `call` is a method of the stub, e.g. &admin::Admin::Stub::ListJobs. An error's text is the coordinator's own, or names the
-  // address that does not answer (kUnavailable).
+  // `call` is a method of the stub, e.g. &admin::Admin::Stub::ListJobs. An error's text is the
+  // coordinator's own, or names the address that does not answer (kUnavailable).
   template <class Request, class Response>
   Result<Response> Call(grpc::Status (admin::Admin::Stub::*call)(grpc::ClientContext*,
-                                                                const Request&, Response*),
+                                                                 const Request&, Response*),
                         const Request& request);
 
  private:
@@ -41,7 +42,7 @@ class Client {
 
 template <class Request, class Response>
 Result<Response> Client::Call(grpc::Status (admin::Admin::Stub::*call)(grpc::ClientContext*,
-                                                                      const Request&, Response*),
+                                                                       const Request&, Response*),
                               const Request& request) {
   grpc::ClientContext context;
   Prepare(&context);

@@ -1,4 +1,5 @@
-// Every command of the program and what runs it. `args` are the words after the command's own; each returns the exit status.
+// Every command of the program and what runs it. `args` are the words after the command's own; each
+// returns the exit status.
 #pragma once
 
 #include <string>

@@ -50,11 +50,12 @@ int JobApply(Args args) {
   ClientFlags client_flags;
   admin::ApplyJobRequest request;
   std::string file;
-  Flags flags(command, "Tell the coordinator of a job: which rank runs on which device of which node.",
-              "Applying a job again replaces what was known of it. The rank table of a job under test\n"
-              "cannot change until the test ends.\n\n"
-              "Exit status: 0 applied, 1 refused or not reached, 75 the table is not ready yet.\n\n"
-              "Example: assay job apply train-7 --rank-table hccl.json --framework pytorch");
+  Flags flags(
+      command, "Tell the coordinator of a job: which rank runs on which device of which node.",
+      "Applying a job again replaces what was known of it. The rank table of a job under test\n"
+      "cannot change until the test ends.\n\n"
+      "Exit status: 0 applied, 1 refused or not reached, 75 the table is not ready yet.\n\n"
+      "Example: assay job apply train-7 --rank-table hccl.json --framework pytorch");
   std::string id, name, name_space, framework, state, master, tor;
   client_flags.Declare(&flags);
   flags.Positional("ID", &id, "the job's id, at most 256 bytes")
@@ -84,7 +85,8 @@ int JobApply(Args args) {
   request.set_state(state);
   request.set_master_addr(master);
   request.set_shared_tor_ip(tor);
-  const auto response = Client(client_flags.coordinator).Call(&admin::Admin::Stub::ApplyJob, request);
+  const auto response =
+      Client(client_flags.coordinator).Call(&admin::Admin::Stub::ApplyJob, request);
   if (!response.ok()) {
     const bool not_ready = initializing || reading.verdict == TableVerdict::kNotReady;
     const int status = Fail(command, response.status());
@@ -94,7 +96,8 @@ int JobApply(Args args) {
   if (client_flags.json) {
     Json json = JobJson(response->job());
     json["changed"] = response->changed();
-    json["warnings"] = std::vector<std::string>(response->warnings().begin(), response->warnings().end());
+    json["warnings"] =
+        std::vector<std::string>(response->warnings().begin(), response->warnings().end());
     PrintJson(json);
   } else {
     std::cout << "job " << Shown(id) << (response->changed() ? " applied" : " unchanged") << ": "
@@ -179,7 +182,8 @@ int JobShow(Args args) {
   ClientFlags client_flags;
   std::string id;
   Flags flags(command, "Show a job and where its ranks run.",
-              "JSON: {\"id\", \"state\", ..., \"ranks\": [{\"rank\": 0, \"node\": \"a\", \"device\": 0}, ...]}");
+              "JSON: {\"id\", \"state\", ..., \"ranks\": [{\"rank\": 0, \"node\": \"a\", "
+              "\"device\": 0}, ...]}");
   client_flags.Declare(&flags);
   flags.Positional("ID", &id, "the job");
   if (const auto status = flags.Parse(std::move(args))) return *status;
@@ -210,12 +214,13 @@ int JobCheck(Args args) {
   const std::string command = "assay job check";
   bool as_json = false;
   std::string file;
-  Flags flags(command, "Judge a rank table without a coordinator.",
-              "Warnings are on standard error.\n\n"
-              "Exit status: 0 accepted, 1 rejected, 75 not ready (the same file may be right soon).\n\n"
-              "JSON: {\"verdict\": \"accept|accept-warn|not-ready|reject\",\n"
-              "       \"ranks\": [{\"rank\": 0, \"node\": \"a\", \"device\": 0}, ...],\n"
-              "       \"warnings\": [...], \"error\": \"\"}");
+  Flags flags(
+      command, "Judge a rank table without a coordinator.",
+      "Warnings are on standard error.\n\n"
+      "Exit status: 0 accepted, 1 rejected, 75 not ready (the same file may be right soon).\n\n"
+      "JSON: {\"verdict\": \"accept|accept-warn|not-ready|reject\",\n"
+      "       \"ranks\": [{\"rank\": 0, \"node\": \"a\", \"device\": 0}, ...],\n"
+      "       \"warnings\": [...], \"error\": \"\"}");
   flags.Positional("FILE", &file, "the rank table; - reads standard input")
       .Switch("json", &as_json, "print one JSON document on standard output");
   if (const auto status = flags.Parse(std::move(args))) return *status;

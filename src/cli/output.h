@@ -1,4 +1,5 @@
-// What commands print: tables and JSON on standard output, problems on standard error. Internal to the commands.
+// What commands print: tables and JSON on standard output, problems on standard error. Internal to
+// the commands.
 #pragma once
 
 #include <iostream>

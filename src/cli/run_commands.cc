@@ -1,0 +1,139 @@
+#include <charconv>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/results.h"
+#include "cli/table.h"
+#include "core/text.h"
+
+namespace assay {
+namespace {
+
+Table RunTable() {
+  using A = Table::Align;
+  return Table({{"RUN", A::kRight},
+                {"JOB"},
+                {"STATE"},
+                {"EXECUTOR"},
+                {"RANKS", A::kRight},
+                {"ANSWERED"},
+                {"NOT OK"},
+                {"BEGUN (UTC)"},
+                {"ENDED (UTC)"}});
+}
+
+std::vector<std::string> RunCells(const admin::Run& run) {
+  return {std::to_string(run.id()),
+          run.job(),
+          run.state(),
+          run.executor(),
+          std::to_string(run.ranks()),
+          std::to_string(run.answered()) + "/" + std::to_string(run.expected()),
+          NotOkText(run),
+          TimeText(run.started_ms()),
+          TimeText(run.ended_ms())};
+}
+
+// The run named by `text`; kInvalid otherwise.
+Result<std::int64_t> RunNumber(const std::string& text) {
+  std::int64_t run = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), run);
+  if (error != std::errc() || end != text.data() + text.size() || run <= 0) {
+    return InvalidError(Quoted(text) + " is no run; `assay run list` shows the runs");
+  }
+  return run;
+}
+
+}  // namespace
+
+int RunList(Args args) {
+  const std::string command = "assay run list";
+  ClientFlags client_flags;
+  std::string job;
+  std::int64_t limit = 50;
+  Flags flags(command, "List stress tests, the newest first.", "JSON: an array of runs.");
+  client_flags.Declare(&flags);
+  flags.Text("job", &job, "ID", "of this job only")
+      .Number("limit", &limit, 1, 1'000'000, "at most so many");
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  Client client(client_flags.coordinator);
+  Json json = Json::array();
+  Table table = RunTable();
+  admin::ListRunsRequest request;
+  request.set_job(job);
+  while (limit > 0) {
+    request.set_limit(static_cast<std::int32_t>(std::min<std::int64_t>(limit, 1000)));
+    const auto page = client.Call(&admin::Admin::Stub::ListRuns, request);
+    if (!page.ok()) return Fail(command, page.status());
+    for (const admin::Run& run : page->runs()) {
+      json.push_back(RunJson(run));
+      table.Add(RunCells(run));
+      request.set_before(run.id());
+      --limit;
+    }
+    if (!page->more() || page->runs().empty()) break;
+  }
+  if (client_flags.json) {
+    PrintJson(json);
+  } else {
+    std::cout << table.Text();
+  }
+  return kExitOk;
+}
+
+int RunShow(Args args) {
+  const std::string command = "assay run show";
+  ClientFlags client_flags;
+  std::string text;
+  Flags flags(
+      command, "Show a stress test and the results of its ranks.",
+      "JSON: the run with \"results\": [{\"rank\", \"node\", \"device\", \"op\", \"code\",\n"
+      "\"outcome\", \"detail\", \"started_ms\", \"finished_ms\"}, ...] (code and outcome are\n"
+      "null where the answer is missing) and \"message\", the result as platforms get it.");
+  client_flags.Declare(&flags);
+  flags.Positional("RUN", &text, "its number");
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  const auto run = RunNumber(text);
+  if (!run.ok()) return Fail(command, run.status());
+  Client client(client_flags.coordinator);
+  const auto shown = ReadRun(&client, *run);
+  if (!shown.ok()) return Fail(command, shown.status());
+  if (client_flags.json) {
+    PrintJson(RunWithResultsJson(*shown));
+    return kExitOk;
+  }
+  Table head = RunTable();
+  head.Add(RunCells(shown->run));
+  std::cout << head.Text() << '\n' << ResultTable(shown->results).Text();
+  return kExitOk;
+}
+
+int RunCancel(Args args) {
+  const std::string command = "assay run cancel";
+  ClientFlags client_flags;
+  std::string text;
+  Flags flags(
+      command, "End a stress test early.",
+      "What works now gets the time of --kill-grace to finish, then is ended; a training agent\n"
+      "inside the job cannot be ended and is waited for. Answers that arrive still count.\n\n"
+      "Exit status: 0 asked (the run may still be `cancelling`), 1 refused or not reached.");
+  client_flags.Declare(&flags);
+  flags.Positional("RUN", &text, "its number");
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  const auto run = RunNumber(text);
+  if (!run.ok()) return Fail(command, run.status());
+  admin::CancelRunRequest request;
+  request.set_run(*run);
+  const auto response =
+      Client(client_flags.coordinator).Call(&admin::Admin::Stub::CancelRun, request);
+  if (!response.ok()) return Fail(command, response.status());
+  if (client_flags.json) {
+    PrintJson(Json{{"run", *run}, {"state", response->state()}});
+  } else {
+    std::cout << "run " << *run << ": " << response->state() << '\n';
+  }
+  return kExitOk;
+}
+
+}  // namespace assay

@@ -1,0 +1,232 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/results.h"
+#include "cli/table.h"
+#include "core/text.h"
+
+namespace assay {
+namespace {
+
+constexpr char kCommand[] = "assay stress";
+constexpr auto kPoll = std::chrono::milliseconds(250);
+
+constexpr char kDetails[] =
+    "Puts the devices of a job through its ops and waits for the result. Who executes is chosen "
+    "when\n"
+    "the test is accepted: the job's training agent if one is attached (subscriber), else the "
+    "agents\n"
+    "of its nodes.\n\n"
+    "Exit status, the worst wins:\n"
+    "  0  every rank is ok\n"
+    "  2  a device is faulty\n"
+    "  4  a device was left at a changed voltage\n"
+    "  3  a rank did not answer before its deadline\n"
+    "  5  something could not run\n"
+    "  1  usage, connection or refusal\n\n"
+    "Ctrl-C asks whether to cancel the run or leave it. The test goes on without this command and "
+    "through\n"
+    "restarts of the coordinator; `assay run show RUN` has its results.\n\n"
+    "JSON: as `assay run show --json`; with --check or --detach:\n"
+    "{\"run\": 7, \"executor\": \"agent\", \"ops\": [...], \"plan\": [{\"node\", \"executor\", "
+    "\"ranks\", \"devices\"}]}\n\n"
+    "Examples:\n"
+    "  assay stress train-7 --op aic --op p2p\n"
+    "  assay stress train-7 --op aic --node worker-3 --executor agent";
+
+// What a person sees while the test runs: one line that changes on a terminal, a line per change
+// elsewhere.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+  void Show(const admin::Run& run) {
+    if (quiet_) return;
+    std::string text = "run " + std::to_string(run.id()) + " " + run.state() + ": " +
+                       std::to_string(run.answered()) + "/" + std::to_string(run.expected()) +
+                       " outcomes";
+    const std::string bad = NotOkText(run);
+    if (!bad.empty()) text += ", " + bad;
+    if (terminal_) {
+      text += ", " + Elapsed();
+      std::cerr << "\r\x1b[K" << Shown(text, 200) << std::flush;
+      open_ = true;
+    } else if (text != last_) {
+      std::cerr << text << '\n';
+      last_ = text;
+    }
+  }
+  void Say(const std::string& text) {
+    Close();
+    std::cerr << text << '\n';
+  }
+  void Close() {
+    if (open_) std::cerr << '\n';
+    open_ = false;
+  }
+
+ private:
+  std::string Elapsed() const {
+    const auto passed = std::chrono::steady_clock::now() - began_;
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(passed).count()) + " s";
+  }
+
+  const bool quiet_;
+  const bool terminal_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  bool open_ = false;
+  std::string last_;
+};
+
+Json PlanJson(const admin::StartRunResponse& started) {
+  Json plan = Json::array();
+  for (const admin::PlannedNode& node : started.plan()) {
+    plan.push_back(
+        Json{{"node", node.node()},
+             {"executor", node.executor()},
+             {"ranks", std::vector<std::int32_t>(node.ranks().begin(), node.ranks().end())},
+             {"devices", std::vector<std::int32_t>(node.devices().begin(), node.devices().end())}});
+  }
+  return Json{{"run", started.run()},
+              {"executor", started.executor()},
+              {"ops", std::vector<std::string>(started.ops().begin(), started.ops().end())},
+              {"plan", plan}};
+}
+
+void PrintPlan(const admin::StartRunResponse& started) {
+  Table table({{"NODE"},
+               {"EXECUTOR"},
+               {"RANKS", Table::Align::kRight},
+               {"DEVICES", Table::Align::kLeft, 100}});
+  for (const admin::PlannedNode& node : started.plan()) {
+    std::string devices;
+    for (const std::int32_t device : node.devices()) {
+      devices += (devices.empty() ? "" : " ") + std::to_string(device);
+    }
+    table.Add({node.node(), node.executor(), std::to_string(node.ranks_size()), devices});
+  }
+  std::cout << table.Text();
+}
+
+// What to do after Ctrl-C. False: leave the run alone and go.
+bool AskWhatNow(Client* client, std::int64_t run, ProgressLine* line) {
+  const std::string how = "`assay run cancel " + std::to_string(run) + "` ends it";
+  line->Close();
+  if (isatty(STDIN_FILENO) != 1) {
+    line->Say("run " + std::to_string(run) + " goes on; " + how);
+    return false;
+  }
+  std::cerr << "[c]ancel run " << run << ", [l]eave it running, or [w]ait on? " << std::flush;
+  char answer[64] = {};
+  const ssize_t got = read(STDIN_FILENO, answer, sizeof answer - 1);
+  if (got > 0 && (answer[0] == 'w' || answer[0] == 'W')) return true;
+  if (got > 0 && (answer[0] == 'c' || answer[0] == 'C')) {
+    admin::CancelRunRequest request;
+    request.set_run(run);
+    const auto response = client->Call(&admin::Admin::Stub::CancelRun, request);
+    line->Say(response.ok() ? "run " + std::to_string(run) + ": " + response->state()
+                            : response.status().text());
+    return true;
+  }
+  line->Say("run " + std::to_string(run) + " goes on; " + how);
+  return false;
+}
+
+// Until the run has ended. No value: the person left.
+Result<std::optional<admin::Run>> Await(Client* client, std::int64_t id, ProgressLine* line) {
+  admin::GetRunRequest request;
+  request.set_run(id);
+  int interrupts = 0;
+  bool away = false;
+  while (true) {
+    const auto response = client->Call(&admin::Admin::Stub::GetRun, request);
+    if (response.ok()) {
+      if (away) line->Say("the coordinator is back");
+      away = false;
+      line->Show(response->run());
+      if (response->run().ended_ms() != 0) return std::optional(response->run());
+    } else if (response.status().code() != Code::kUnavailable) {
+      return response.status();
+    } else if (!away) {
+      // It may only be restarting: the run goes on, so does the wait.
+      line->Say(response.status().text() + "; waiting for it, run " + std::to_string(id) +
+                " goes on");
+      away = true;
+    }
+    if (Interrupts() > interrupts) {
+      if (!AskWhatNow(client, id, line)) return std::optional<admin::Run>();
+      interrupts = Interrupts();
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+int Finish(Client* client, std::int64_t id, bool as_json) {
+  const auto read = ReadRun(client, id);
+  if (!read.ok()) return Fail(kCommand, read.status());
+  if (as_json) {
+    PrintJson(RunWithResultsJson(*read));
+    return StressExit(read->run);
+  }
+  std::vector<admin::Result> bad;
+  for (const admin::Result& result : read->results) {
+    if (result.code() != 0) bad.push_back(result);
+  }
+  if (!bad.empty()) std::cout << ResultTable(bad).Text() << '\n';
+  const std::string not_ok = NotOkText(read->run);
+  std::cout << "run " << id << ": " << read->run.by_code(0) << " of " << read->run.expected()
+            << " outcomes ok" << (not_ok.empty() ? "" : ", " + not_ok) << '\n';
+  return StressExit(read->run);
+}
+
+}  // namespace
+
+int Stress(Args args) {
+  ClientFlags client_flags;
+  admin::StartRunRequest request;
+  std::string job, executor = "auto";
+  std::vector<std::string> ops, nodes;
+  bool check = false, detach = false;
+  Flags flags(kCommand, "Stress-test the devices of a job.", kDetails);
+  client_flags.Declare(&flags);
+  flags.Positional("JOB", &job, "the job, as it was applied")
+      .Choices("op", &ops, {"aic", "p2p"}, "the op to run, once for each; without it both")
+      .Texts("node", &nodes, "NAME", "only this node of the rank table, once for each")
+      .Choice("executor", &executor, {"auto", "subscriber", "agent"}, "who must execute (auto)")
+      .Switch("check", &check, "say who would execute what; nothing runs")
+      .Switch("detach", &detach, "do not wait for the end");
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  request.set_job(job);
+  request.set_executor(executor);
+  request.set_check(check);
+  for (const std::string& op : ops) request.add_ops(op);
+  for (const std::string& node : nodes) request.add_nodes(node);
+  Client client(client_flags.coordinator);
+  const auto started = client.Call(&admin::Admin::Stub::StartRun, request);
+  if (!started.ok()) return Fail(kCommand, started.status());
+  if (check || detach) {
+    if (client_flags.json) {
+      PrintJson(PlanJson(*started));
+    } else if (check) {
+      PrintPlan(*started);
+    } else {
+      std::cout << "run " << started->run() << '\n';
+    }
+    return kExitOk;
+  }
+  CatchInterrupts();
+  ProgressLine line(client_flags.json && isatty(STDERR_FILENO) != 1);
+  const auto ended = Await(&client, started->run(), &line);
+  line.Close();
+  if (!ended.ok()) return Fail(kCommand, ended.status());
+  if (!ended->has_value()) return kExitFailed;
+  return Finish(&client, started->run(), client_flags.json);
+}
+
+}  // namespace assay
