@@ -1,0 +1,67 @@
+#include "cli/dispatch.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "base/version.h"
+#include "cli/flags.h"
+#include "cli/nearest.h"
+#include "core/text.h"
+
+namespace assay {
+namespace {
+
+int UnknownCommand(const Args& args) {
+  std::vector<std::string> known;
+  for (const Command& command : Commands()) known.emplace_back(command.path);
+  // "job aply" is near "job apply"; "jbo" is near "job".
+  std::string said = args[0];
+  if (args.size() > 1 && !args[1].starts_with("-")) said += " " + args[1];
+  std::optional<std::string> near = Nearest(said, known);
+  std::vector<std::string> groups;
+  std::string of_group;
+  for (const std::string& path : known) {
+    const std::string group = path.substr(0, path.find(' '));
+    groups.push_back(group);
+    if (group == args[0])
+      of_group += (of_group.empty() ? "" : ", ") + path.substr(path.find(' ') + 1);
+  }
+  if (!near) near = Nearest(args[0], groups);
+  std::cerr << "assay: ";
+  if (!of_group.empty() && args.size() == 1) {
+    std::cerr << args[0] << ": a command is missing: " << of_group;
+  } else {
+    std::cerr << "unknown command " << Quoted(said);
+    if (near) std::cerr << "; did you mean " << *near << "?";
+  }
+  std::cerr << "\n`assay --help` lists the commands\n";
+  return kExitFailed;
+}
+
+}  // namespace
+
+int Dispatch(Args args) {
+  if (args.empty()) {
+    std::cerr << "assay: say a role (--role=coordinator, --role=agent) or a command\n"
+                 "`assay --help` lists them\n";
+    return kExitFailed;
+  }
+  if (args[0] == "--version") {
+    std::cout << "assay " << Version() << '\n';
+    return kExitOk;
+  }
+  if (args[0] == "help" && args.size() == 1) args[0] = "--help";
+  if (args[0].starts_with("-")) return RunDaemon(std::move(args));
+  for (const Command& command : Commands()) {
+    const std::string path(command.path);
+    const std::size_t space = path.find(' ');
+    const std::size_t words = space == std::string::npos ? 1 : 2;
+    if (args.size() < words || args[0] != path.substr(0, space)) continue;
+    if (words == 2 && args[1] != path.substr(space + 1)) continue;
+    args.erase(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(words));
+    return command.run(std::move(args));
+  }
+  return UnknownCommand(args);
+}
+
+}  // namespace assay
