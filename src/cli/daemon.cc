@@ -96,7 +96,7 @@ void Declare(Options* o, Flags* flags) {
               "whose devices are tested (auto)")
       .Number("host-devices", &o->host_devices, 0, 64,
               "host: devices to make of this machine; 0: one a core, at least 2, at most 8")
-      .Time("host-seconds", &o->host_seconds, "host: how long each op works")
+      .Seconds("host-seconds", &o->host_seconds, "host: how long each op works")
       .Number("sim-devices", &o->sim_devices, 1, 64, "sim: how many devices")
       .Number("sim-op-ms", &o->sim_op, 0, 86'400'000,
               "sim: how long each op takes, in milliseconds")

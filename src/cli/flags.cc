@@ -156,13 +156,30 @@ Flags& Flags::Number(const std::string& name, std::int64_t* value, std::int64_t 
 }
 
 Flags& Flags::Time(const std::string& name, std::int64_t* value, const std::string& help) {
-  const auto read = [value](const std::string& text) {
-    const Result<std::int64_t> ms = ParseDuration(text);
+  return Duration(name, value, "TIME", DurationText(*value), "", help);
+}
+
+Flags& Flags::Seconds(const std::string& name, std::int64_t* value, const std::string& help) {
+  std::string shown = DurationText(*value);
+  if (shown.ends_with("ms")) {
+    shown = std::to_string(static_cast<double>(*value) / 1000);
+  } else {
+    shown.pop_back();
+  }
+  return Duration(name, value, "SECONDS", shown, "s", help);
+}
+
+// `unit` is what the text lacks.
+Flags& Flags::Duration(const std::string& name, std::int64_t* value, const std::string& what,
+                       const std::string& shown, const std::string& unit, const std::string& help) {
+  const auto read = [value, unit](const std::string& text) {
+    const bool complete = unit.empty() || text.ends_with(unit);
+    const Result<std::int64_t> ms = ParseDuration(complete ? text : text + unit);
     if (!ms.ok()) throw CLI::ValidationError(ms.status().text());
     *value = *ms;
   };
-  impl_->Named(impl_->app_.add_option_function<std::string>("--" + name, read, help), name, "TIME")
-      ->default_str(DurationText(*value));
+  impl_->Named(impl_->app_.add_option_function<std::string>("--" + name, read, help), name, what)
+      ->default_str(shown);
   return *this;
 }
 

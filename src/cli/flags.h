@@ -48,6 +48,8 @@ class Flags {
                 const std::string& help);
   // Milliseconds; written with a unit.
   Flags& Time(const std::string& name, std::int64_t* value, const std::string& help);
+  // Milliseconds; written as a plain number of seconds, "2" or "0.5".
+  Flags& Seconds(const std::string& name, std::int64_t* value, const std::string& help);
   Flags& Group(const std::string& title);  // of the flags that follow, in --help
 
   bool Given(const std::string& name) const;  // by whatever way
@@ -59,6 +61,8 @@ class Flags {
 
  private:
   class Impl;
+  Flags& Duration(const std::string& name, std::int64_t* value, const std::string& what,
+                  const std::string& shown, const std::string& unit, const std::string& help);
   std::unique_ptr<Impl> impl_;
 };
 
