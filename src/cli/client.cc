@@ -29,7 +29,9 @@ Code CodeOf(grpc::StatusCode code) {
 }  // namespace
 
 void ClientFlags::Declare(Flags* flags) {
-  flags->Text("coordinator", &coordinator, "HOST:PORT", "where the coordinator listens")
+  flags->Environment(true)
+      .Text("coordinator", &coordinator, "HOST:PORT", "where the coordinator listens")
+      .Environment(false)
       .Switch("json", &json, "print one JSON document on standard output, nothing else");
 }
 

@@ -62,9 +62,9 @@ std::string Details() {
 
 void Declare(Options* o, Flags* flags) {
   Settings& s = o->coordinator.settings;
-  flags
-      ->Choice("role", &o->role, {"coordinator", "agent", "coordinator,agent", "agent,coordinator"},
-               "what this process is")
+  flags->Environment(true)
+      .Choice("role", &o->role, {"coordinator", "agent", "coordinator,agent", "agent,coordinator"},
+              "what this process is")
       .Choice("log-level", &o->log_level, {"debug", "info", "warn", "error"},
               "what is logged on standard error (info)")
       .Group("Coordinator")

@@ -46,7 +46,7 @@ class Flags::Impl {
  public:
   Impl(std::string command, std::string summary, std::string details)
       : command_(std::move(command)), app_(std::move(summary), command_) {
-    app_.footer("\n" + std::move(details));
+    app_.footer("\n" + std::move(details) + "\n");
     app_.allow_extras();  // reported here, with the nearest flag
     app_.option_defaults()->group("Flags");
     app_.set_help_flag("-h,--help", "print this help and exit");
@@ -61,7 +61,8 @@ class Flags::Impl {
 
   CLI::Option* Named(CLI::Option* option, const std::string& name, const std::string& what) {
     names_.push_back("--" + name);
-    option->type_name(what)->envname(EnvironmentName(name))->group(group_);
+    option->type_name(what)->group(group_);
+    if (environment_) option->envname(EnvironmentName(name));
     return option;
   }
 
@@ -80,7 +81,8 @@ class Flags::Impl {
     } catch (const CLI::ParseError& error) {
       return Wrong(error.what());
     }
-    const std::vector<std::string> extras = app_.remaining();
+    std::vector<std::string> extras = app_.remaining();
+    std::erase(extras, "--");  // it only ended the flags
     if (extras.empty()) return std::nullopt;
     const std::string& extra = extras.front();
     if (extra.size() < 2 || extra[0] != '-') {
@@ -94,6 +96,7 @@ class Flags::Impl {
   std::string command_;
   CLI::App app_;
   std::string group_ = "Flags";
+  bool environment_ = false;
   std::vector<std::string> names_;
 };
 
@@ -172,14 +175,19 @@ Flags& Flags::Seconds(const std::string& name, std::int64_t* value, const std::s
 // `unit` is what the text lacks.
 Flags& Flags::Duration(const std::string& name, std::int64_t* value, const std::string& what,
                        const std::string& shown, const std::string& unit, const std::string& help) {
-  const auto read = [value, unit](const std::string& text) {
+  const auto read = [value, unit, name](const std::string& text) {
     const bool complete = unit.empty() || text.ends_with(unit);
     const Result<std::int64_t> ms = ParseDuration(complete ? text : text + unit);
-    if (!ms.ok()) throw CLI::ValidationError(ms.status().text());
+    if (!ms.ok()) throw CLI::ValidationError("--" + name, ms.status().text());
     *value = *ms;
   };
   impl_->Named(impl_->app_.add_option_function<std::string>("--" + name, read, help), name, what)
       ->default_str(shown);
+  return *this;
+}
+
+Flags& Flags::Environment(bool on) {
+  impl_->environment_ = on;
   return *this;
 }
 

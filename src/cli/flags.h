@@ -7,9 +7,9 @@
 //   if (const auto status = flags.Parse(args)) return *status;   // help was asked, or a flag is
 //   wrong
 //
-// Every flag `--some-flag` is also the environment variable ASSAY_SOME_FLAG and the key `some-flag`
-// of the file given with --config. A wrong flag or value is said with the nearest right one, on
-// standard error. Thread safety: none.
+// Every flag `--some-flag` is also the key `some-flag` of the file given with --config and, where
+// Environment says so, the environment variable ASSAY_SOME_FLAG. A wrong flag or value is said with
+// the nearest right one, on standard error. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,9 @@ class Flags {
   Flags& Time(const std::string& name, std::int64_t* value, const std::string& help);
   // Milliseconds; written as a plain number of seconds, "2" or "0.5".
   Flags& Seconds(const std::string& name, std::int64_t* value, const std::string& help);
+  // Whether the flags that follow are also environment variables. Off at first: what is exported
+  // for an agent (ASSAY_NODE) must not narrow somebody's `assay stress`.
+  Flags& Environment(bool on);
   Flags& Group(const std::string& title);  // of the flags that follow, in --help
 
   bool Given(const std::string& name) const;  // by whatever way
