@@ -109,6 +109,18 @@ Flags& Flags::Positional(const std::string& name, std::string* value, const std:
   return *this;
 }
 
+Flags& Flags::PositionalChoice(const std::string& name, std::string* value,
+                               std::vector<std::string> allowed, const std::string& help) {
+  impl_->app_.add_option(name, *value, help)
+      ->required()
+      ->type_name("")
+      ->group("Arguments")
+      ->check([allowed = std::move(allowed)](const std::string& word) {
+        return ChoiceProblem(word, allowed);
+      });
+  return *this;
+}
+
 Flags& Flags::Text(const std::string& name, std::string* value, const std::string& what,
                    const std::string& help) {
   impl_->Named(impl_->app_.add_option("--" + name, *value, help), name, what);

@@ -35,6 +35,8 @@ class Flags {
 
   // The variables hold the defaults, are set by Parse, and outlive this object.
   Flags& Positional(const std::string& name, std::string* value, const std::string& help);
+  Flags& PositionalChoice(const std::string& name, std::string* value,
+                          std::vector<std::string> allowed, const std::string& help);
   Flags& Text(const std::string& name, std::string* value, const std::string& what,
               const std::string& help);
   Flags& Texts(const std::string& name, std::vector<std::string>* values, const std::string& what,

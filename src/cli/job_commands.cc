@@ -12,7 +12,7 @@ namespace {
 constexpr int kExitNotReady = 75;  // sysexits.h: try again later
 constexpr int kPage = 1000;
 
-constexpr char kStates[] = "pending, running, complete or failed; any may follow any";
+const std::vector<std::string> kStates = {"pending", "running", "complete", "failed"};
 
 void PrintWarnings(const std::string& command, const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
@@ -63,7 +63,7 @@ int JobApply(Args args) {
       .Text("name", &name, "TEXT", "its name, for people and subscribers")
       .Text("namespace", &name_space, "TEXT", "its namespace")
       .Text("framework", &framework, "TEXT", "pytorch, mindspore, ...")
-      .Choice("status", &state, {"pending", "running", "complete", "failed"},
+      .Choice("status", &state, kStates,
               "its state; without it a job with a ready table is running")
       .Text("master-addr", &master, "ADDRESS", "MASTER_ADDR of the training")
       .Text("shared-tor-ip", &tor, "ADDRESS", "its shared switch");
@@ -116,7 +116,8 @@ int JobStatus(Args args) {
   Flags flags(command, "Set a job's state.",
               "Exit status: 0 set (also if it was so before), 1 refused or not reached.");
   client_flags.Declare(&flags);
-  flags.Positional("ID", &id, "the job").Positional("STATE", &state, kStates);
+  flags.Positional("ID", &id, "the job")
+      .PositionalChoice("STATE", &state, kStates, "its new state; any may follow any");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   admin::SetJobStateRequest request;
   request.set_id(id);
