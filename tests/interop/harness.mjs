@@ -1,0 +1,136 @@
+// Starts the real program for a suite and gives clients of the published interface that know nothing of Assay.
+import {spawn, spawnSync} from 'node:child_process';
+import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {dirname, join} from 'node:path';
+import {fileURLToPath} from 'node:url';
+
+import grpc from '@grpc/grpc-js';
+import protoLoader from '@grpc/proto-loader';
+
+const here = dirname(fileURLToPath(import.meta.url));
+export const binary = process.env.ASSAY_BINARY;
+if (!binary) throw new Error('ASSAY_BINARY names the program to test');
+
+const definition = protoLoader.loadSync(join(here, '../../proto/recover.proto'),
+                                        {keepCase: true, longs: Number, defaults: true});
+const Recover = grpc.loadPackageDefinition(definition).Recover;
+
+export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+export async function until(what, condition, ms = 20000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`waited ${ms} ms in vain: ${what}`);
+    await sleep(20);
+  }
+}
+
+// A table as ClusterD writes it: {node: [devices]}.
+export function rankTable(nodes) {
+  let rank = 0;
+  const servers = Object.entries(nodes).map(([name, devices], i) => ({
+    server_id: `192.0.2.${i + 1}`, server_name: name, host_ip: `192.0.2.${i + 1}`,
+    device: devices.map((device) => ({device_id: String(device), rank_id: String(rank++),
+                                      device_ip: `198.51.100.${rank}`})),
+  }));
+  return JSON.stringify({status: 'complete', server_count: String(servers.length), total: 1,
+                         server_list: servers});
+}
+
+export class Bench {
+  constructor() {
+    this.folder = mkdtempSync(join(tmpdir(), 'assay-interop-'));
+    this.children = [];
+    this.clients = [];
+  }
+
+  start(args) {
+    const child = spawn(binary, args, {stdio: ['ignore', 'ignore', 'pipe']});
+    child.log = '';
+    child.stderr.on('data', (text) => { child.log += text; });
+    child.ended = new Promise((done) => child.on('exit', (code, signal) => done({code, signal})));
+    this.children.push(child);
+    return child;
+  }
+
+  async startCoordinator(...flags) {
+    const portFile = join(this.folder, 'port');
+    const child = this.start(['--role=coordinator', '--listen=127.0.0.1:0', `--port-file=${portFile}`,
+                              `--db=${join(this.folder, 'assay.db')}`, ...flags]);
+    await until('the port file', () => {
+      if (child.exitCode !== null) throw new Error(`the coordinator ended: ${child.log}`);
+      return existsSync(portFile);
+    });
+    this.address = readFileSync(portFile, 'utf8').trim();
+    return child;
+  }
+
+  async startAgent(node, ...flags) {
+    const child = this.start(['--role=agent', `--coordinator=${this.address}`, `--node=${node}`,
+                              `--state-dir=${join(this.folder, `agent-${node}`)}`, '--driver=sim', ...flags]);
+    await until(`node ${node}`, () => {
+      if (child.exitCode !== null) throw new Error(`agent ${node} ended: ${child.log}`);
+      return this.run('node', 'list', '--json').json.some(
+          (one) => one.name === node && one.state === 'attached');
+    });
+    return child;
+  }
+
+  run(...args) {
+    const done = spawnSync(binary, [...args, `--coordinator=${this.address}`], {encoding: 'utf8'});
+    const result = {status: done.status, out: done.stdout, err: done.stderr};
+    if (args.includes('--json') && done.stdout) result.json = JSON.parse(done.stdout);
+    return result;
+  }
+
+  apply(job, nodes) {
+    const file = join(this.folder, `${job}.json`);
+    writeFileSync(file, rankTable(nodes));
+    const done = this.run('job', 'apply', job, '--rank-table', file);
+    if (done.status !== 0) throw new Error(done.err);
+  }
+
+  // Each client has a connection of its own, as TaskD makes one for every report.
+  client() {
+    const client = new Recover(this.address, grpc.credentials.createInsecure(),
+                               {'grpc.use_local_subchannel_pool': 1});
+    this.clients.push(client);
+    return client;
+  }
+
+  call(method, request) {
+    const client = this.client();
+    return new Promise((done) => client[method](request, {deadline: Date.now() + 20000}, (error, response) => {
+      client.close();
+      done(error ? {error} : response);
+    }));
+  }
+
+  // A stream that remembers what came; `.end` resolves with its status.
+  listen(method, request) {
+    const client = this.client();
+    const stream = client[method](request);
+    const heard = {messages: [], stream, client};
+    heard.end = new Promise((done) => {
+      stream.on('data', (message) => heard.messages.push(message));
+      stream.on('metadata', (metadata) => { heard.metadata = metadata; });
+      stream.on('error', () => {});
+      stream.on('status', (status) => done(status));
+    });
+    return heard;
+  }
+
+  async stop() {
+    for (const client of this.clients) client.close();
+    for (const child of this.children) {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    }
+    await Promise.all(this.children.map((child) => child.ended));
+    rmSync(this.folder, {recursive: true, force: true});
+  }
+}
+
+export {grpc};
