@@ -169,6 +169,12 @@ class Bench:
               lambda: self.run('stress', job, '--check', '--executor=subscriber').returncode == 0)
         return heard
 
+    def executor_again(self, job):
+        """A subscriber of a job that is under test: it stands when its stream has been accepted."""
+        heard = self.listen('SubscribeNotifyExecStressTest', pb.ClientInfo(jobId=job, role='taskd'))
+        until('a subscriber of ' + job, lambda: heard.call.is_active())
+        return heard
+
     def stop(self):
         for child in self.children:
             if child.poll() is None:
