@@ -1,6 +1,8 @@
 #include "core/run_state.h"
 
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 using namespace assay;
@@ -36,4 +38,11 @@ TEST_CASE("names of states lead back") {
     CHECK(RunStateFromName(Name(static_cast<RunState>(state))) == static_cast<RunState>(state));
   }
   CHECK_FALSE(RunStateFromName("open").has_value());
+}
+
+TEST_CASE("the page on runs has the table as it is") {
+  std::ifstream file(ASSAY_DOCS "/run.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  INFO("docs/run.md has to end with:\n" << RunTableMarkdown());
+  CHECK(page.ends_with("\n" + RunTableMarkdown()));
 }
