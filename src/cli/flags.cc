@@ -1,8 +1,9 @@
 #include "cli/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
-#include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <utility>
 
@@ -62,7 +63,10 @@ class Flags::Impl {
   CLI::Option* Named(CLI::Option* option, const std::string& name, const std::string& what) {
     names_.push_back("--" + name);
     option->type_name(what)->group(group_);
-    if (environment_) option->envname(EnvironmentName(name));
+    if (environment_) {
+      option->envname(EnvironmentName(name));
+      in_environment_.push_back(name);
+    }
     return option;
   }
 
@@ -71,13 +75,37 @@ class Flags::Impl {
     return kExitFailed;
   }
 
+  // CLI11 lets the file win over the environment; so what the environment says is put among the
+  // words of the command line, where those do not say it.
+  void AddEnvironment(std::vector<std::string>* args) const {
+    const auto end = std::find(args->begin(), args->end(), "--");
+    std::vector<std::string> added;
+    for (const std::string& name : in_environment_) {
+      const char* value = std::getenv(EnvironmentName(name).c_str());
+      if (value == nullptr) continue;
+      const std::string flag = "--" + name;
+      const bool said = std::any_of(args->begin(), end, [&](const std::string& word) {
+        return word == flag || word.starts_with(flag + "=");
+      });
+      if (!said) added.push_back(flag + "=" + value);
+    }
+    args->insert(args->begin(), added.begin(), added.end());
+  }
+
   std::optional<int> Parse(std::vector<std::string> args) {
+    AddEnvironment(&args);
     std::reverse(args.begin(), args.end());  // as CLI11 takes them
     try {
       app_.parse(std::move(args));
     } catch (const CLI::CallForHelp&) {
       std::cout << app_.help();
       return kExitOk;
+    } catch (const CLI::ConfigError& error) {
+      const std::string said = error.what();  // ends with the key that is none
+      const std::string key = "--" + said.substr(said.rfind(' ') + 1);
+      const auto near = Nearest(key, names_);
+      return Wrong("the file given with --config has the unknown flag " + Shown(key.substr(2)) +
+                   (near ? "; did you mean " + near->substr(2) + "?" : ""));
     } catch (const CLI::ParseError& error) {
       return Wrong(error.what());
     }
@@ -97,6 +125,7 @@ class Flags::Impl {
   CLI::App app_;
   std::string group_ = "Flags";
   bool environment_ = false;
+  std::vector<std::string> in_environment_;
   std::vector<std::string> names_;
 };
 
