@@ -6,9 +6,12 @@
 //   release(out.effects);
 //
 // No threads, clock, randomness or I/O: time comes in with each step, so everything runs in a
-// simulation. Step is total: every event has a defined answer in every state, and never fails. When
-// a commit fails, throw the object away, load the Durable again and make a new one: streams and
-// links are then unknown to it (the shell has ended them).
+// simulation. Step is total: every event has a defined answer in every state, and never fails.
+//
+// When a commit fails, throw the object away, load the Durable again and make a new one. The shell
+// ends all streams and links that were opened until then and lets go of them itself; none of their
+// events may reach the new object, not even those that wait in the queue: the close of a stream may
+// have been in the lost batch and its opening be still to come. It would be listened to for ever.
 //
 // Thread safety: none; one thread owns it.
 #pragma once

@@ -1,8 +1,9 @@
 // Everything that can happen to the coordinator, as data. gRPC services translate wire messages
 // into these and post them; the control loop steps them through cluster.h.
 //
-// CallId, StreamId and LinkId are made by the shell and mean nothing here but themselves: a unary
-// call that waits for an answer, a server stream, an agent's stream.
+// CallId, StreamId and LinkId are made by the shell: a unary call that waits for an answer, a
+// server stream, an agent's stream. They mean nothing here but themselves, and that of two links
+// the one that was opened later has the higher number.
 #pragma once
 
 #include <cstdint>

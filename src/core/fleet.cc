@@ -38,8 +38,13 @@ std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const St
     step.Do(EndLink{link, InvalidError(*problem + "; start the agent with --node=NAME")});
     return std::nullopt;
   }
+  if (node_of_.contains(link)) {
+    step.Do(EndLink{link, InvalidError("an agent says Hello once, first on its stream")});
+    return std::nullopt;
+  }
   const auto known = nodes_.find(said.name);
-  if (known != nodes_.end() && known->second.identity != said.identity) {
+  const bool other_agent = known != nodes_.end() && known->second.identity != said.identity;
+  if (other_agent) {
     const Node& other = known->second;
     if (other.attached || step.now - other.since < agent_timeout_) {
       step.Do(EndLink{
@@ -51,6 +56,15 @@ std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const St
                         "); give one of them another name with --node, or stop the other one")});
       return std::nullopt;
     }
+  }
+  const auto newest = newest_link_of_.find(said.name);
+  if (newest != newest_link_of_.end() && link < newest->second) {
+    // What it holds now it said on the newer one, whether that one still stands or not.
+    step.Do(EndLink{link, ReplacedError("this agent has attached again since")});
+    return std::nullopt;
+  }
+  if (other_agent) {
+    const Node& other = known->second;
     step.Note("node_taken_over", "", kNoRun, said.name,
               "identity " + Shown(said.identity) + " on host " + Quoted(said.host_name) +
                   " takes the name over from identity " + Shown(other.identity) + " on host " +
@@ -68,6 +82,7 @@ std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const St
   nodes_.insert_or_assign(node.name, node);
   node_of_[link] = node.name;
   link_of_[node.name] = link;
+  newest_link_of_[node.name] = link;
   Index(node, true);
   step.Note("node_attached", "", kNoRun, node.name,
             std::to_string(node.devices.size()) + " devices, driver " + Shown(node.driver) +
@@ -198,6 +213,7 @@ std::optional<Status> Fleet::Forget(const std::string& node, const Stepping& ste
   ReleaseUnless(
       node, [](RunId) { return false; }, step);
   nodes_.erase(it);
+  newest_link_of_.erase(node);
   step.Store(DropNode{node});
   step.Note("node_forgotten", "", kNoRun, node, "");
   return std::nullopt;

@@ -36,8 +36,10 @@ class Fleet {
   Fleet(std::map<std::string, Node, std::less<>>* nodes, Leases* leases, Ms agent_timeout, Ms now);
 
   // An agent says hello on a link. Attached: the node's name. Refused: no value; the link has been
-  // ended with the reason. The same identity replaces its own link at once; another one takes a
-  // name over only when the first has been lost for agent_timeout.
+  // ended with the reason. The same identity replaces its own older link at once, and never a newer
+  // one: links are not ordered among each other, so the hello of one that broke may come late, and
+  // it tells what was held before. Another identity takes a name over only when the first has been
+  // lost for agent_timeout.
   std::optional<std::string> Attach(LinkId link, const Node& said, const Stepping& step);
 
   // The link is gone. The node's name, if it was attached through it.
@@ -76,7 +78,8 @@ class Fleet {
   Ms agent_timeout_;
   std::map<LinkId, std::string> node_of_;
   std::map<std::string, LinkId, std::less<>> link_of_;
-  Names found_by_[kKinds];  // of attached nodes: key -> names
+  std::map<std::string, LinkId, std::less<>> newest_link_of_;  // attached or not
+  Names found_by_[kKinds];                                     // of attached nodes: key -> names
 };
 
 template <class Held>

@@ -72,6 +72,10 @@ void Runs::TakeUp(Run* run) {
     live.part_ranks[rank.part].push_back(i);
     live.part_open[rank.part] += missing;
     run->open += missing;
+    const auto holder = fleet_.HolderOf({run->parts[rank.part].agent, rank.device});
+    if (missing == 0 && run->executor == Executor::kAgent && holder == run->id) {
+      live.late_parts.insert(rank.part);
+    }
   }
   open_by_job_[run->job] = run->id;
   live_.emplace(run->id, std::move(live));
@@ -163,7 +167,7 @@ void Runs::BeginTesting(Run* run, RunTrigger trigger, const Stepping& step) {
   run->started = step.now;
   const Ms deadline = step.now + settings_.start_allowance + Budget(run->executor, run->ops);
   for (RankTest& rank : run->ranks) {
-    if (!rank.done()) rank.deadline = deadline;
+    if (rank.deadline == 0) rank.deadline = deadline;
   }
   step.Store(PutStarts{run->id, deadline});
   Move(run, trigger, step);

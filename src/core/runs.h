@@ -63,8 +63,9 @@ class Runs {
     std::vector<std::vector<std::uint32_t>> part_ranks;  // [part] -> indexes into ranks
     std::vector<std::int64_t> part_open;                 // [part] -> outcomes still missing
     std::map<std::string, std::uint32_t, std::less<>> part_of_agent;
-    std::set<std::uint32_t>
-        late_parts;              // a rank's deadline passed; its agent must let go in the end
+    // A rank was answered in its agent's place and holds its device still: the agent must let go
+    // in the end.
+    std::set<std::uint32_t> late_parts;
     bool reply_missing = false;  // its subscriber was notified and never answered in full
     Ms due = 0;                  // not later than what Tick has to do next
   };

@@ -177,7 +177,12 @@ void Runs::AgentAnswered(const Node& node, LinkId link, const Outcomes& outcomes
     const auto part = PartOf(*place->run, node);
     RankTest& rank = *place->rank;
     if (!part || rank.part != *part || !rank.ops.Has(report.op)) continue;
-    if (rank.answered.Has(report.op)) continue;
+    if (rank.answered.Has(report.op)) {
+      // It may have been answered in the agent's place; the agent's own last one frees the device.
+      const Op last = rank.ops.Has(Op::kP2p) ? Op::kP2p : Op::kAic;
+      if (report.op == last) fleet_.Release({node.name, rank.device}, report.run, step);
+      continue;
+    }
     Outcome outcome{report.code, report.detail, 0, step.now - std::max<Ms>(report.finished_ago, 0)};
     if (report.started_ago >= 0) outcome.started = step.now - report.started_ago;
     SetOutcome(*place, report.op, std::move(outcome), step);

@@ -111,7 +111,7 @@ void Runs::TickRun(Run* run, const Stepping& step) {
   }
   if (step.now >= Late(run->deadline)) {
     const bool cancelling = run->state == RunState::kCancelling;
-    live_.at(id).reply_missing = run->started > 0 && run->open > 0;
+    if (run->started > 0 && run->open > 0) live_.at(id).reply_missing = true;
     for (std::uint32_t part = 0; part < run->parts.size(); ++part) {
       AnswerPart(run, part, cancelling ? OutcomeCode::kNotRun : OutcomeCode::kTimeout,
                  cancelling ? "cancelled" : "no answer by the deadline of the run", step);

@@ -103,6 +103,7 @@ class World {
     Say(link, Outcomes{{{run, rank, op, code, detail, 1000, 0}}});
   }
 
+  const Output& last() const { return out_; }
   template <class T>
   std::vector<T> Last() const {
     return Of<T>(out_.effects);
