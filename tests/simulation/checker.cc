@@ -1,0 +1,339 @@
+#include "tests/simulation/checker.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "tests/simulation/agent.h"
+#include "tests/simulation/trace.h"
+
+namespace assay::simulation {
+namespace {
+
+constexpr Ms kLateMs = 10'000;  // a tick may be late, a commit may fail: then it is asked for again
+
+// Whoever is answered so was never told to begin.
+constexpr std::string_view kNeverStarted[] = {"executor not connected", "executor not ready within",
+                                              "agent restarted before the test began",
+                                              "not started after"};
+constexpr std::string_view kOwnWords[] = {"executor not connected",
+                                          "executor not ready within",
+                                          "cancelled",
+                                          "the agent no longer has the test",
+                                          "no answer by the deadline of the run",
+                                          "no answer from the agent by the deadline",
+                                          "no reply from the subscriber by the deadline"};
+
+template <class Texts>
+bool BeginsWithOne(const std::string& text, const Texts& texts) {
+  return std::any_of(std::begin(texts), std::end(texts),
+                     [&](std::string_view one) { return text.starts_with(one); });
+}
+
+std::optional<CallId> CallOf(const Event& event) {
+  return std::visit(
+      [](const auto& one) -> std::optional<CallId> {
+        if constexpr (requires { one.call; }) return one.call;
+        return std::nullopt;
+      },
+      event);
+}
+
+// The number in a reply's field; -1: none that means anything.
+int Digits(const std::string& text) {
+  if (text.empty() || text.size() > 5) return -1;
+  if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    return -1;
+  return std::stoi(text);
+}
+
+const RankTest* FindRank(const Run& run, std::int32_t number) {
+  for (const RankTest& rank : run.ranks) {
+    if (rank.rank == number) return &rank;
+  }
+  return nullptr;
+}
+
+int AgentNamed(const std::string& name) { return name.size() == 1 ? name[0] - 'a' : -1; }
+
+}  // namespace
+
+// --- Steps of the coordinator --------------------------------------------------------------------
+
+void Checker::CoordinatorStarted(const Disk& disk) {
+  judged_from_ = world_.now() + world_.settings.resume_grace;
+  for (const auto& [id, run] : disk.all.runs) {
+    for (const RankTest& rank : run.ranks) {
+      for (const Op op : kAllOps) {
+        const auto had = stored_.find({id, rank.rank, op});
+        if ((had != stored_.end()) != rank.answered.Has(op)) {
+          world_.Fail("an outcome of run " + std::to_string(id) +
+                      " came or went while it was down");
+        } else if (had != stored_.end() &&
+                   had->second != rank.outcomes[static_cast<std::size_t>(op)]) {
+          world_.Fail("an outcome of run " + std::to_string(id) + " changed while it was down");
+        }
+      }
+    }
+  }
+}
+
+void Checker::BeforeStep(const Event& event, const Durable& durable) {
+  replied_.clear();
+  leaving_.clear();
+  if (const auto call = CallOf(event)) {
+    world_.Require(asked_.emplace(*call, Asked()).second, "a call came twice");
+  }
+  if (const auto* reply = std::get_if<Replied>(&event)) See(*reply, durable);
+  if (const auto* forgotten = std::get_if<NodeForgotten>(&event)) {
+    for (const auto& [device, run] : durable.leases) {
+      if (device.node == forgotten->node) leaving_.insert(run);
+    }
+  }
+}
+
+void Checker::See(const Replied& reply, const Durable& durable) {
+  for (const auto& [id, run] : durable.runs) {
+    const bool waits = run.state == RunState::kTesting || run.state == RunState::kCancelling;
+    if (run.job != reply.job || run.executor != Executor::kSubscriber || !waits) continue;
+    Asked& asked = asked_.at(reply.call);
+    for (const ReplyItem& item : reply.items) {
+      const auto op = OpFromWire(Digits(item.op));
+      const auto code = OutcomeCodeFromInt(Digits(item.code));
+      const RankTest* rank = FindRank(run, Digits(item.rank));
+      if (rank == nullptr || !op || !code || !rank->ops.Has(*op)) continue;
+      const OutcomeKey key{id, rank->rank, *op};
+      asked.keys.push_back(key);
+      if (!rank->answered.Has(*op)) replied_.emplace(key, *code);
+    }
+  }
+}
+
+void Checker::Stepped(const Event& event, const Output& out, std::size_t record, std::size_t effect,
+                      const Cluster& cluster) {
+  const std::optional<CallId> call = CallOf(event);
+  int answers = 0;
+  for (; effect < out.effects.size(); ++effect) {
+    const auto* answer = std::get_if<Answer>(&out.effects[effect]);
+    if (answer == nullptr) continue;
+    ++answers;
+    world_.Require(answer->call == call, "a call is answered by another's step");
+  }
+  world_.Require(answers == (call ? 1 : 0), "a step does not answer its call once");
+  CheckOwing(event, out, record, cluster.durable());
+  std::size_t replied = 0;
+  for (; record < out.records.size(); ++record) {
+    if (const auto* put = std::get_if<PutOutcome>(&out.records[record])) {
+      CheckOutcome(event, *put);
+      if (std::holds_alternative<Replied>(event)) ++replied;
+    }
+    if (std::holds_alternative<DropNode>(out.records[record])) {
+      forgotten_.insert(leaving_.begin(), leaving_.end());
+    }
+  }
+  world_.Require(replied == replied_.size(), "not every item of a reply counted");
+  CheckOpenRuns(cluster.durable(), std::holds_alternative<Ticked>(event));
+}
+
+void Checker::CheckOutcome(const Event& event, const PutOutcome& record) {
+  const OutcomeKey key{record.run, record.rank, record.op};
+  const Outcome& outcome = record.outcome;
+  const auto* said = std::get_if<LinkSaid>(&event);
+  if (std::holds_alternative<Replied>(event)) {
+    const auto item = replied_.find(key);
+    if (item == replied_.end() || item->second != outcome.code) {
+      world_.Fail(Text(key) + " is not what its subscriber replied");
+    }
+  } else if (said != nullptr && std::holds_alternative<Outcomes>(said->message)) {
+    const auto had = spooled_.find(key);
+    if (had == spooled_.end() || had->second.code != outcome.code ||
+        had->second.detail != outcome.detail) {
+      world_.Fail(Text(key) + " is not what its agent recorded: " + outcome.detail);
+    }
+  } else if (!BeginsWithOne(outcome.detail, kOwnWords)) {
+    world_.Fail(Text(key) + " is nobody's outcome: " + outcome.detail);
+  }
+}
+
+// A subscriber that did not answer may still be testing: nothing else may begin on its job.
+void Checker::CheckOwing(const Event& event, const Output& out, std::size_t record,
+                         const Durable& durable) {
+  if (std::holds_alternative<Replied>(event)) return;
+  std::set<RunId> answered;
+  for (; record < out.records.size(); ++record) {
+    if (const auto* put = std::get_if<PutOutcome>(&out.records[record])) answered.insert(put->run);
+    const auto* header = std::get_if<PutRunHeader>(&out.records[record]);
+    if (header == nullptr || header->run.state != RunState::kClosed) continue;
+    const RunHeader& run = header->run;
+    if (run.executor != Executor::kSubscriber || run.started == 0) continue;
+    const Ms owing = durable.jobs.find(run.job)->second.owing_until;
+    if (answered.count(run.id) > 0 && owing != world_.now() + world_.settings.owing) {
+      world_.Fail("nobody owes the reply that run " + std::to_string(run.id) + " did not get");
+    }
+  }
+}
+
+void Checker::CheckOpenRuns(const Durable& durable, bool ticked) {
+  std::set<std::string_view> jobs;
+  for (const auto& [id, run] : durable.runs) {
+    if (run.state == RunState::kClosed) continue;
+    const std::string name = "run " + std::to_string(id);
+    if (!jobs.insert(run.job).second) world_.Fail("job " + run.job + " has two open runs");
+    const Ms due = std::max(run.deadline, judged_from_);
+    if (ticked && due <= world_.now()) world_.Fail(name + " is open at its deadline");
+    if (due + kLateMs <= world_.now()) world_.Fail(name + " is open after its deadline");
+    const auto first = deadlines_.find(id);
+    if (first != deadlines_.end() && run.deadline > std::max(first->second, judged_from_)) {
+      world_.Fail(name + " has another deadline than it began with");
+    }
+  }
+}
+
+// --- What is stored ------------------------------------------------------------------------------
+
+void Checker::Store(const Record& record, const Disk& disk) {
+  std::visit([&](const auto& one) { Keep(one, disk); }, record);
+}
+
+void Checker::Compare(const Disk& disk, const Durable& live) {
+  const std::string difference = Difference(disk, live, judged_from_);
+  if (!difference.empty()) world_.Fail("stored is not what the cluster has: " + difference);
+}
+
+void Checker::Keep(const PutRun& record, const Disk&) {
+  world_.Require(deadlines_.emplace(record.run->id, record.run->deadline).second,
+                 "a run's number was given twice");
+}
+
+void Checker::Keep(const PutRunHeader& record, const Disk&) {
+  if (closed_.count(record.run.id) > 0) world_.Fail("a closed run was written");
+  if (record.run.state != RunState::kClosed) return;
+  closed_.insert(record.run.id);
+  world_.Require(record.run.ended == world_.now() || record.run.ended > 0, "a run without an end");
+}
+
+void Checker::Keep(const PutOutcome& record, const Disk& disk) {
+  const OutcomeKey key{record.run, record.rank, record.op};
+  if (closed_.count(record.run) > 0) world_.Fail("an outcome of a closed run: " + Text(key));
+  const auto run = disk.all.runs.find(record.run);
+  const bool known = run != disk.all.runs.end() && FindRank(run->second, record.rank) != nullptr;
+  world_.Require(known, "an outcome of a rank that is not stored");
+  if (!stored_.emplace(key, record.outcome).second) {
+    world_.Fail("an outcome was stored again: " + Text(key));
+  }
+  CheckNeverStarted(key, record.outcome);
+}
+
+void Checker::CheckNeverStarted(const OutcomeKey& key, const Outcome& outcome) {
+  if (begun_.count(key) > 0 && BeginsWithOne(outcome.detail, kNeverStarted)) {
+    world_.Fail(Text(key) + " was begun, but: " + outcome.detail);
+  }
+}
+
+void Checker::Keep(const PutLease& record, const Disk& disk) {
+  const auto had = disk.all.leases.find(record.device);
+  if (had != disk.all.leases.end() && had->second != record.run) {
+    world_.Fail("a lease of run " + std::to_string(had->second) + " went to another");
+  }
+  const Device device{AgentNamed(record.device.node), record.device.device};
+  leased_[device] = record.run;
+  CheckHolder(device, record.run);
+}
+
+// Whoever works on the device does it for this run.
+void Checker::CheckHolder(Device device, RunId run) {
+  for (const auto* held : {&working_, &safing_}) {
+    for (const auto& [who, on] : *held) {
+      if (Device{who.first, on} != device || who.second.run == run) continue;
+      if (forgotten_.count(who.second.run) > 0) continue;
+      world_.Fail("a device is leased to run " + std::to_string(run) + " while it is held by run " +
+                  std::to_string(who.second.run));
+    }
+  }
+}
+
+void Checker::Keep(const DropLease& record, const Disk& disk) {
+  const auto had = disk.all.leases.find(record.device);
+  if (had == disk.all.leases.end()) return;
+  const Device device{AgentNamed(record.device.node), record.device.device};
+  leased_.erase(device);
+  if (forgotten_.count(had->second) > 0) return;
+  for (const auto* held : {&working_, &safing_}) {
+    for (const auto& [who, on] : *held) {
+      if (Device{who.first, on} != device || who.second.run != had->second) continue;
+      world_.Fail("a device is free while run " + std::to_string(had->second) + " holds it");
+    }
+  }
+}
+
+// --- What leaves ---------------------------------------------------------------------------------
+
+void Checker::Released(const Effect& effect, const Disk& disk) {
+  world_.Trace("effect", [&] { return Text(effect); });
+  std::visit([&](const auto& one) { Check(one, disk); }, effect);
+}
+
+void Checker::Check(const Answer& answer, const Disk& disk) {
+  const auto asked = asked_.find(answer.call);
+  if (asked == asked_.end()) return world_.Fail("an answer to a call that waits for none");
+  for (const OutcomeKey& key : asked->second.keys) {
+    if (!IsStored(key)) world_.Fail("a reply was answered, and is not stored: " + Text(key));
+  }
+  if (answer.code == 0 && answer.run != kNoRun && disk.all.runs.count(answer.run) == 0) {
+    world_.Fail("a run was answered, and is not stored");
+  }
+  asked_.erase(asked);
+}
+
+void Checker::Check(const PublishNotify& notify, const Disk& disk) {
+  world_.Require(notified_.insert(notify.run).second, "a run was notified twice");
+  const auto run = disk.all.runs.find(notify.run);
+  world_.Require(run != disk.all.runs.end() && run->second.started > 0,
+                 "a run was notified, and is not stored as started");
+}
+
+void Checker::Check(const PublishResult& effect, const Disk& disk) {
+  CheckResult(effect.run, *effect.message, disk);
+}
+void Checker::Check(const ReplayResult& effect, const Disk& disk) {
+  CheckResult(effect.run, *effect.message, disk);
+}
+void Checker::CheckResult(RunId id, const std::string& message, const Disk& disk) {
+  const auto run = disk.all.runs.find(id);
+  const bool stored = run != disk.all.runs.end() && run->second.state == RunState::kClosed &&
+                      run->second.message == message;
+  world_.Require(stored, "a result was published, and is not stored");
+}
+
+void Checker::Check(const ToAgent& effect, const Disk& disk) {
+  if (const auto* start = std::get_if<Start>(&effect.message)) {
+    const auto run = disk.all.runs.find(start->run);
+    world_.Require(run != disk.all.runs.end() && run->second.started > 0,
+                   "a run was started, and is not stored as started");
+  }
+  const auto* ack = std::get_if<Ack>(&effect.message);
+  if (ack == nullptr) return;
+  for (const OutcomeKey& key : ack->keys) {
+    const auto run = disk.all.runs.find(key.run);
+    const RankTest* rank = run == disk.all.runs.end() ? nullptr : FindRank(run->second, key.rank);
+    if (rank == nullptr || !rank->ops.Has(key.op)) continue;
+    if (!IsStored(key)) world_.Fail("an outcome was acknowledged, and is not stored: " + Text(key));
+  }
+}
+
+void Checker::Spoil(Disk* disk) const {
+  if (world_.canary == Canary::kLoseLease) {
+    disk->all.leases.clear();
+    return;
+  }
+  for (auto& [id, run] : disk->all.runs) {
+    for (RankTest& rank : run.ranks) {
+      for (const Op op : kAllOps) {
+        if (rank.answered.Has(op)) rank.outcomes[static_cast<std::size_t>(op)].detail += "!";
+      }
+    }
+  }
+}
+
+}  // namespace assay::simulation

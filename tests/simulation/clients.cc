@@ -1,0 +1,307 @@
+#include "tests/simulation/clients.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace assay::simulation {
+namespace {
+
+constexpr int kJobs = 4;
+constexpr const char* kNodes[] = {"a", "b", "c", "d"};  // d has no agent
+constexpr std::int32_t kDevices = 4;
+
+std::string JobNamed(std::int64_t number) { return "job" + std::to_string(number); }
+
+}  // namespace
+
+void Clients::Start() {
+  for (int i = 0; i < kJobs; ++i) Apply(JobNamed(i));
+  Act();
+}
+
+void Clients::PostLater(Ms delay, Event event) {
+  world_.At(delay, [this, event = std::move(event)] { post(event); });
+}
+
+std::string Clients::AnyJob() {
+  return world_.Chance(world_.faults.strange / 4) ? "no such job" : JobNamed(world_.Below(kJobs));
+}
+std::string Clients::AnyNode() { return kNodes[world_.Below(4)]; }
+
+void Clients::Act() {
+  if (world_.healed) return;
+  world_.At(world_.Delay(world_.faults.between), [this] { Act(); });
+  Wander();
+  const std::string job = AnyJob();
+  if (!world_.Chance(world_.faults.meddle)) {
+    const std::int64_t what = world_.Below(10);
+    if (what < 6) return AskForTest(job);
+    return Open(job, what < 8 ? Topic::kNotify : Topic::kResult);
+  }
+  switch (world_.Below(6)) {
+    case 0:
+    case 1:
+      return Post(RunCancelled{world_.NextId(), {}, newest_run() - world_.Below(4)});
+    case 2:
+      return Post(JobDeleted{world_.NextId(), {}, job});
+    case 3:
+      return Post(JobStateSet{world_.NextId(), {}, job, static_cast<JobState>(world_.Below(4))});
+    case 4:
+      return Post(NodeForgotten{world_.NextId(), {}, AnyNode()});
+    default:
+      return Apply(JobNamed(world_.Below(kJobs)));
+  }
+}
+
+void Clients::Apply(const std::string& job) {
+  JobApplied applied;
+  applied.call = world_.NextId();
+  applied.spec.id = job;
+  applied.spec.name = "of " + job;
+  auto table = std::make_shared<RankTable>();
+  const bool ready = !world_.Chance(world_.faults.strange / 4);
+  for (std::size_t i = 0; ready && i < 4; ++i) {
+    if (!world_.Chance(i == 3 ? 200 : 700)) continue;
+    const auto node = static_cast<std::uint32_t>(table->nodes.size());
+    std::vector<RankPlace> places;
+    const std::int32_t first = static_cast<std::int32_t>(world_.Below(kDevices));
+    for (std::int32_t device = first; device < kDevices; ++device) {
+      if (!world_.Chance(700)) continue;
+      const auto rank = static_cast<std::int32_t>(table->ranks.size() + places.size());
+      // Now and then a device that is not there, or the host's processor.
+      const bool odd = world_.Chance(world_.faults.strange / 10);
+      places.push_back({rank, odd ? (world_.Chance(500) ? -1 : device + 20) : device, node});
+    }
+    if (places.empty()) continue;
+    const bool by_host = world_.Chance(world_.faults.strange / 4);
+    table->nodes.push_back({by_host ? std::string("host-") + kNodes[i] : kNodes[i], {}});
+    table->ranks.insert(table->ranks.end(), places.begin(), places.end());
+  }
+  applied.table_text = "table " + std::to_string(world_.NextId());
+  if (table->ranks.empty()) {
+    table->nodes.clear();
+    applied.table_text.clear();
+  }
+  applied.table = std::move(table);
+  if (world_.Chance(world_.faults.meddle)) {
+    applied.state = static_cast<JobState>(world_.Below(4));
+  }
+  Post(std::move(applied));
+}
+
+void Clients::AskForTest(const std::string& job) {
+  StressRequested asked;
+  asked.call = world_.NextId();
+  asked.job = job;
+  asked.demand = static_cast<ExecutorDemand>(world_.Below(3));
+  asked.check = world_.Chance(world_.faults.strange / 4);
+  const std::vector<std::int64_t> ops[] = {{0}, {1}, {0, 1}, {1, 0}};
+  if (world_.Chance(700)) {
+    asked.all_ops = ops[world_.Below(4)];
+  } else {
+    for (int i = 0; i < 3; ++i) asked.node_ops[AnyNode()] = ops[world_.Below(4)];
+  }
+  if (world_.Chance(world_.faults.strange / 2)) {
+    const std::vector<std::int64_t> bad[] = {{}, {2}, {0, 0}, {-1, 0, 1}};
+    asked.all_ops = bad[world_.Below(4)];
+  }
+  Post(std::move(asked));
+  // Other jobs may hold the same devices as running jobs: move them out of the way sometimes.
+  if (world_.Chance(300)) {
+    Post(JobStateSet{world_.NextId(),
+                     {},
+                     JobNamed(world_.Below(kJobs)),
+                     world_.Chance(500) ? JobState::kComplete : JobState::kRunning});
+  }
+}
+
+void Clients::AskForAll(const std::string& job, std::function<void(const Answer&)> answered) {
+  StressRequested asked;
+  asked.call = world_.NextId();
+  asked.job = job;
+  asked.demand = ExecutorDemand::kAgent;
+  asked.all_ops = {0, 1};
+  waiting_[asked.call] = std::move(answered);
+  for (int i = 0; i < kJobs; ++i) {
+    const JobState state = JobNamed(i) == job ? JobState::kRunning : JobState::kComplete;
+    PostLater(0, JobStateSet{world_.NextId(), {}, JobNamed(i), state});
+  }
+  PostLater(5, std::move(asked));
+}
+
+std::vector<std::string> Clients::Jobs() const {
+  std::vector<std::string> jobs;
+  for (int i = 0; i < kJobs; ++i) jobs.push_back(JobNamed(i));
+  return jobs;
+}
+
+void Clients::Hear(const Answer& answer) {
+  const auto waiting = waiting_.find(answer.call);
+  if (waiting == waiting_.end()) return;
+  const auto then = std::move(waiting->second);
+  waiting_.erase(waiting);
+  then(answer);
+}
+
+// --- Streams -------------------------------------------------------------------------------------
+
+void Clients::Open(const std::string& job, Topic topic) {
+  if (!reachable() || streams_.size() > 40) return;
+  const StreamId id = world_.NextId();
+  streams_[id] = Stream{topic, job};
+  world_.At(world_.Delay(world_.faults.delay), [this, id, topic, job] {
+    const auto stream = streams_.find(id);
+    if (stream != streams_.end() && !stream->second.orphaned) {
+      post(StreamOpened{id, topic, {}, job});
+    }
+  });
+}
+
+// Its StreamClosed may overtake its StreamOpened.
+void Clients::Close(StreamId id) {
+  Stream& stream = streams_.at(id);
+  if (std::exchange(stream.closed, true)) return;
+  world_.At(world_.Delay(world_.faults.delay), [this, id] {
+    const auto at = streams_.find(id);
+    if (at != streams_.end() && !at->second.orphaned) post(StreamClosed{id});
+  });
+}
+
+void Clients::Wander() {
+  std::vector<StreamId> leaving;
+  for (const auto& [id, stream] : streams_) {
+    if (!stream.closed && world_.Chance(world_.faults.wander)) leaving.push_back(id);
+  }
+  for (const StreamId id : leaving) Close(id);
+  std::erase_if(streams_, [](const auto& entry) { return entry.second.orphaned; });
+}
+
+void Clients::CutAll() {
+  for (const auto& [id, stream] : std::map<StreamId, Stream>(streams_)) {
+    Close(id);
+    // The shell has let go of them all.
+    Stream& at = streams_.at(id);
+    at.attached = false;
+    at.ended = true;
+  }
+}
+
+void Clients::CoordinatorDied() {
+  for (auto& [id, stream] : streams_) stream.orphaned = true;
+}
+
+void Clients::Hear(const AttachStream& effect) {
+  const auto stream = streams_.find(effect.stream);
+  if (stream == streams_.end()) return world_.Fail("attached: a stream that never was");
+  const bool good = !stream->second.attached && stream->second.messages == 0 &&
+                    stream->second.job == effect.job && stream->second.topic == effect.topic;
+  world_.Require(good, "a stream was attached wrongly");
+  stream->second.attached = true;
+  stream->second.ended = false;
+}
+
+void Clients::EndedBy(StreamId id, int messages) {
+  Stream& stream = streams_.at(id);
+  stream.attached = false;
+  stream.ended = true;
+  stream.messages += messages;
+  world_.Require(stream.messages <= 1, "a result stream got two messages");
+  Close(id);
+}
+
+void Clients::Hear(const PublishResult& effect) {
+  for (const auto& [id, stream] : std::map<StreamId, Stream>(streams_)) {
+    if (stream.attached && stream.topic == Topic::kResult && stream.job == effect.job) {
+      EndedBy(id, 1);
+    }
+  }
+}
+
+void Clients::Hear(const ReplayResult& effect) {
+  const auto stream = streams_.find(effect.stream);
+  if (stream == streams_.end()) return world_.Fail("replayed to a stream that never was");
+  world_.Require(!stream->second.attached, "replayed to a stream that is attached");
+  EndedBy(effect.stream, 1);
+}
+
+void Clients::Hear(const EndStream& effect) {
+  const auto stream = streams_.find(effect.stream);
+  if (stream == streams_.end()) return world_.Fail("the end of a stream that never was");
+  world_.Require(stream->second.attached == !effect.job.empty(),
+                 "the end of a stream is not out of the job that it is in");
+  EndedBy(effect.stream, 0);
+}
+
+void Clients::Hear(const PublishNotify& effect) {
+  for (const auto& [id, stream] : streams_) {
+    const bool listens =
+        stream.attached && stream.topic == Topic::kNotify && stream.job == effect.job;
+    if (listens && !stream.closed) return Execute(effect);
+  }
+}
+
+// --- Training agents -----------------------------------------------------------------------------
+
+ReplyItem Clients::ItemOf(std::int32_t rank, Op op) {
+  ReplyItem item;
+  item.rank = std::to_string(rank);
+  item.op = std::to_string(static_cast<int>(op));
+  item.code = std::to_string(world_.Chance(world_.faults.bad) ? world_.Below(kOutcomeCodes) : 0);
+  item.text = "said-so, again";
+  if (!world_.Chance(world_.faults.strange / 4)) return item;
+  std::string* const field[] = {&item.rank, &item.op, &item.code};
+  const char* const nonsense[] = {"", "x", "-1", "7", "999", "99999999999999999999"};
+  *field[world_.Below(3)] = nonsense[world_.Below(6)];
+  return item;
+}
+
+void Clients::Execute(const PublishNotify& notify) {
+  if (!world_.healed && world_.Chance(world_.faults.silent / 2)) return;
+  const bool whole = world_.healed || !world_.Chance(world_.faults.silent / 2);
+  std::vector<ReplyItem> items;
+  const Ms longest = world_.settings.aic_deadline + world_.settings.p2p_deadline;
+  const auto send = [&] {
+    const bool late = !world_.healed && world_.Chance(world_.faults.late);
+    Ms delay = world_.Delay(late ? 3 * longest : longest / 2);
+    for (int times = world_.Chance(world_.faults.repeat) ? 3 : 1; times > 0; --times) {
+      PostLater(delay, Replied{world_.NextId(), {}, notify.job, items});
+      delay += 1'000 + world_.Below(3'000);
+    }
+    items.clear();
+  };
+  for (const RankOps& rank : *notify.ranks) {
+    for (const Op op : kAllOps) {
+      if (!rank.ops.Has(op) || (!whole && world_.Chance(300))) continue;
+      items.push_back(ItemOf(rank.rank, op));
+      if (world_.Chance(150)) send();
+    }
+  }
+  if (!items.empty()) send();
+}
+
+// --- The end -------------------------------------------------------------------------------------
+
+void Clients::Heal() {
+  for (const auto& [id, stream] : std::map<StreamId, Stream>(streams_)) {
+    if (stream.topic == Topic::kNotify || world_.Chance(300)) Close(id);
+  }
+}
+
+std::string Clients::Pending(const Disk& disk) const {
+  for (const auto& [id, stream] : streams_) {
+    const std::string shown = "stream " + std::to_string(id) + " of " + stream.job;
+    if (stream.orphaned) continue;
+    if (stream.closed && !stream.ended) return shown + " is closed, and nobody let go of it";
+    if (stream.topic == Topic::kResult && !stream.ended) return shown + " waits for a result";
+  }
+  for (const auto& [id, run] : disk.all.runs) {
+    if (run.state != RunState::kClosed) return "run " + std::to_string(id) + " is open";
+  }
+  for (const auto& [device, run] : disk.all.leases) {
+    return "device " + std::to_string(device.device) + " of " + device.node + " is leased to run " +
+           std::to_string(run);
+  }
+  return "";
+}
+
+}  // namespace assay::simulation

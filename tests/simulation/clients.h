@@ -1,0 +1,75 @@
+// Everybody who calls the coordinator: platforms that apply jobs, ask for tests, wait for results,
+// cancel and delete, also senselessly; and training agents that are notified and reply, in parts,
+// repeatedly, late, wrongly or not at all. With the shell's part of it: who listens to which job.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/effect.h"
+#include "tests/simulation/disk.h"
+#include "tests/simulation/world.h"
+
+namespace assay::simulation {
+
+class Clients {
+ public:
+  explicit Clients(World* world) : world_(*world) {}
+
+  std::function<bool()> reachable;  // the coordinator is up
+  std::function<void(Event)> post;  // to the coordinator
+  std::function<RunId()> newest_run;
+
+  void Start();
+  // Nobody asks for anything new; who listens stays, and streams that broke are not opened again.
+  void Heal();
+  // A test on agents of every device of the job, with no other job in the way.
+  void AskForAll(const std::string& job, std::function<void(const Answer&)> answered);
+  std::vector<std::string> Jobs() const;
+
+  void Hear(const Answer& effect);
+  void Hear(const AttachStream& effect);
+  void Hear(const PublishNotify& effect);
+  void Hear(const PublishResult& effect);
+  void Hear(const ReplayResult& effect);
+  void Hear(const EndStream& effect);
+
+  void CutAll();           // every stream ends; each is closed once
+  void CoordinatorDied();  // ... or not at all: nobody is there to hear of it
+
+  // What streams wait for; "": nothing.
+  std::string Pending(const Disk& disk) const;
+
+ private:
+  struct Stream {
+    Topic topic = Topic::kNotify;
+    std::string job;
+    bool attached = false;
+    bool ended = false;     // by the coordinator
+    bool closed = false;    // its StreamClosed is on its way or there
+    bool orphaned = false;  // its coordinator is gone
+    int messages = 0;
+  };
+
+  void Act();
+  void Post(Event event) { PostLater(world_.Delay(world_.faults.delay), std::move(event)); }
+  void PostLater(Ms delay, Event event);
+  std::string AnyJob();
+  std::string AnyNode();
+  void Apply(const std::string& job);
+  void AskForTest(const std::string& job);
+  void Open(const std::string& job, Topic topic);
+  void Close(StreamId id);
+  void Wander();
+  void EndedBy(StreamId id, int messages);
+  void Execute(const PublishNotify& notify);
+  ReplyItem ItemOf(std::int32_t rank, Op op);
+
+  World& world_;
+  std::map<StreamId, Stream> streams_;
+  std::map<CallId, std::function<void(const Answer&)>> waiting_;
+};
+
+}  // namespace assay::simulation

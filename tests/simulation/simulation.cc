@@ -1,0 +1,168 @@
+#include "tests/simulation/simulation.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace assay::simulation {
+namespace {
+
+constexpr Ms kMinute = 60'000;
+constexpr Ms kSettleMs = 2 * 60 * kMinute;  // longer than every deadline there is
+
+}  // namespace
+
+Simulation::Simulation(std::uint64_t seed, Canary canary, std::uint64_t steps)
+    : world_(seed, canary),
+      checker_(&world_),
+      links_(&world_),
+      clients_(&world_),
+      coordinator_(&world_, &checker_),
+      apart_until_(kAgents, 0),
+      steps_(steps) {
+  for (int i = 0; i < kAgents; ++i) {
+    agents_.push_back(std::make_unique<Agent>(&world_, &checker_, i));
+  }
+  Wire();
+}
+
+void Simulation::Wire() {
+  const auto post = [this](Event event) { coordinator_.Post(std::move(event)); };
+  links_.post = post;
+  clients_.post = post;
+  clients_.reachable = [this] { return coordinator_.up(); };
+  clients_.newest_run = [this] { return coordinator_.disk().all.next_run - 1; };
+  links_.hear = [this](int agent, LinkId link, CoordinatorMessage message) {
+    agents_[static_cast<std::size_t>(agent)]->Hear(link, std::move(message));
+  };
+  links_.lost = [this](int agent, LinkId link) {
+    agents_[static_cast<std::size_t>(agent)]->Lost(link);
+  };
+  for (int i = 0; i < kAgents; ++i) WireAgent(i);
+  coordinator_.cut_all = [this] {
+    if (coordinator_.up()) {
+      links_.ForgetAll();
+      clients_.CutAll();
+    } else {
+      links_.CoordinatorDied();
+      clients_.CoordinatorDied();
+    }
+  };
+  coordinator_.release = [this](const Effect& effect) {
+    if (const auto* to = std::get_if<ToAgent>(&effect)) {
+      links_.ToAgent(to->link, to->message);
+    } else if (const auto* end = std::get_if<EndLink>(&effect)) {
+      links_.EndedByCoordinator(end->link);
+    } else {
+      std::visit(
+          [this](const auto& one) {
+            if constexpr (requires { clients_.Hear(one); }) clients_.Hear(one);
+          },
+          effect);
+    }
+  };
+}
+
+void Simulation::WireAgent(int index) {
+  Agent& agent = *agents_[static_cast<std::size_t>(index)];
+  agent.connect = [this, index]() -> std::optional<LinkId> {
+    const bool apart = apart_until_[static_cast<std::size_t>(index)] > world_.now();
+    if (!coordinator_.up() || apart) return std::nullopt;
+    return links_.Connect(index);
+  };
+  agent.say = [this](LinkId link, AgentMessage message) { links_.FromAgent(link, message); };
+  agent.died = [this, index] { links_.AgentDied(index); };
+}
+
+void Simulation::Meddle(int index) {
+  if (world_.healed) return;
+  world_.At(kMinute, [this, index] { Meddle(index); });
+  const auto at = static_cast<std::size_t>(index);
+  if (world_.Chance(world_.faults.partition)) {
+    apart_until_[at] = world_.now() + world_.Delay(10 * kMinute);
+    links_.BreakAgent(index);
+  }
+  if (world_.Chance(world_.faults.stop)) agents_[at]->Stop(world_.Delay(kMinute));
+}
+
+std::string Simulation::Run() {
+  coordinator_.Start();
+  for (const auto& agent : agents_) agent->Start();
+  clients_.Start();
+  for (int i = 0; i < kAgents; ++i) Meddle(i);
+  while (world_.problem().empty() && world_.steps < steps_ && world_.Next()) {
+  }
+  if (!world_.problem().empty()) return world_.problem();
+  Heal();
+  if (!Settle()) return world_.problem();
+  for (const std::string& job : clients_.Jobs()) {
+    TestJob(job);
+    if (!Settle()) return world_.problem();
+  }
+  checker_.CoordinatorStarted(coordinator_.disk());
+  return world_.problem();
+}
+
+void Simulation::Heal() {
+  world_.Trace("world", [] { return std::string("heals"); });
+  world_.healed = true;
+  coordinator_.Start();
+  for (const auto& agent : agents_) agent->Start();
+  std::fill(apart_until_.begin(), apart_until_.end(), 0);
+  // Whatever single messages were lost, new links say again.
+  links_.BreakAll();
+  clients_.Heal();
+}
+
+bool Simulation::Settle() {
+  const Ms end = world_.now() + kSettleMs;
+  Ms look = world_.now() + kMinute;
+  while (world_.problem().empty()) {
+    if (world_.now() >= look) {
+      const std::string pending = Pending();
+      if (pending.empty()) return true;
+      if (world_.now() >= end) world_.Fail("it does not end: " + pending);
+      look = world_.now() + kMinute;
+    }
+    if (!world_.Next()) world_.Fail("the world stands still");
+  }
+  return false;
+}
+
+// Nothing fails any more: who can be tested is, and is well.
+void Simulation::TestJob(const std::string& name) {
+  const Durable& all = coordinator_.disk().all;
+  const auto job = all.jobs.find(name);
+  if (job == all.jobs.end() || job->second.table->ranks.empty()) return;
+  for (const TableNode& node : job->second.table->nodes) {
+    if (all.nodes.count(node.name) == 0) return;  // nobody's
+  }
+  if (job->second.owing_until > world_.now()) return;
+  for (const RankPlace& place : job->second.table->ranks) {
+    if (place.device < 0 || place.device >= Agent::kDevices) return;
+  }
+  clients_.AskForAll(name, [this, name](const Answer& answer) {
+    if (answer.code != 0) return world_.Fail("a sound test is refused: " + answer.text);
+    world_.At(kSettleMs / 4, [this, run = answer.run] {
+      for (const RankTest& rank : coordinator_.disk().all.runs.at(run).ranks) {
+        for (const Op op : kAllOps) {
+          const Outcome& outcome = rank.outcomes[static_cast<std::size_t>(op)];
+          const bool alone = outcome.detail == "p2p needs two ready devices on this node";
+          if (alone || (rank.answered.Has(op) && outcome.code == OutcomeCode::kOk)) continue;
+          world_.Fail("a sound test failed: " + outcome.detail);
+        }
+      }
+    });
+  });
+}
+
+std::string Simulation::Pending() const {
+  if (!coordinator_.up()) return "the coordinator is down";
+  std::string pending = clients_.Pending(coordinator_.disk());
+  for (const auto& agent : agents_) {
+    if (pending.empty()) pending = agent->Pending();
+  }
+  if (pending.empty() && links_.kept() > 0) pending = "the coordinator keeps a link that is closed";
+  return pending;
+}
+
+}  // namespace assay::simulation
