@@ -54,9 +54,12 @@ Status Client::Explain(const grpc::Status& status) const {
   const std::string said = Shown(status.error_message(), 2000);
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
-      return Status(code,
-                    "coordinator " + Shown(coordinator_) + ": " + said +
-                        "; is it running there? (--coordinator or ASSAY_COORDINATOR says where)");
+      // What gRPC itself says of a connection needs a hint; what a coordinator says does not.
+      return Status(code, "coordinator " + Shown(coordinator_) + ": " + said +
+                              (said.starts_with("the coordinator")
+                                   ? ""
+                                   : "; is it running there? (--coordinator or ASSAY_COORDINATOR "
+                                     "says where)"));
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Status(code, "coordinator " + Shown(coordinator_) + " did not answer within " +
                               std::to_string(kDeadlineSeconds) + " s");

@@ -78,6 +78,15 @@ class Interface(Suite):
         devices = json.loads(msg[msg.index('result:') + 7:])['s-a']
         self.assertEqual({d: r['rankResult']['1']['code'] for d, r in devices.items()}, {'0': '0', '1': '2', '2': '0'})
 
+    def test_health_and_reflection_answer(self):
+        with self.bench.channel() as channel:
+            health = channel.unary_unary('/grpc.health.v1.Health/Check')(b'', timeout=20)
+            self.assertEqual(health, b'\x08\x01')  # SERVING
+            ask = channel.stream_stream('/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo')
+            services = next(iter(ask(iter([b'\x3a\x00']), timeout=20)))  # list_services: ""
+            for name in (b'Recover', b'assay.admin.Admin', b'assay.fleet.Fleet', b'grpc.health.v1.Health'):
+                self.assertIn(name, services)
+
     def test_what_is_not_built_yet_says_so(self):
         for method in ('Init', 'Register', 'HealthCheck'):
             self.assertEqual(self.bench.refused(method, pb.ClientInfo(jobId='x', role='taskd'))[0],
