@@ -1,0 +1,180 @@
+// What the speed bench's clients share: gRPC in raw bytes, the same code whatever server answers.
+// What fails throws std::runtime_error, which ends the bench; not on gRPC's threads.
+#pragma once
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "recover.pb.h"
+
+namespace assay::bench {
+
+using grpc::ByteBuffer;
+using Clock = std::chrono::steady_clock;
+
+inline constexpr auto kPatience = std::chrono::seconds(120);
+
+inline double Ms(Clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+inline double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.at(values.size() / 2);
+}
+
+[[noreturn]] inline void Fail(const std::string& why) { throw std::runtime_error(why); }
+
+inline ByteBuffer BytesOf(const google::protobuf::MessageLite& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return {&slice, 1};
+}
+
+template <class Message>
+Message Parsed(const ByteBuffer& bytes) {
+  grpc::Slice slice;
+  Message message;
+  if (!bytes.DumpToSingleSlice(&slice).ok() ||
+      !message.ParseFromArray(slice.begin(), static_cast<int>(slice.size()))) {
+    Fail("a message cannot be parsed");
+  }
+  return message;
+}
+
+// Processor time that a process has used, all threads, user and system.
+inline double CpuMs(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) {
+    Fail("the processor time of a child cannot be read");
+  }
+  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
+}
+
+// Counts what gRPC's threads report, and notes when the number waited for was reached.
+class Counter {
+ public:
+  void Add(int count, std::size_t bytes = 0) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    count_ += count;
+    bytes_ += bytes;
+    last_ = Clock::now();
+    if (count_ >= target_) reached_.notify_one();
+  }
+  void Broke(const std::string& why) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (broken_.empty()) broken_ = why;
+    reached_.notify_one();
+  }
+  // The time at which the last of `target` came; starts again from zero.
+  Clock::time_point Wait(int target, const char* what) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    target_ = target;
+    const bool done =
+        reached_.wait_for(lock, kPatience, [&] { return count_ >= target_ || !broken_.empty(); });
+    if (!broken_.empty()) Fail(std::string(what) + ": " + broken_);
+    if (!done || count_ != target) {
+      Fail(std::string(what) + ": " + std::to_string(count_) + " of " + std::to_string(target));
+    }
+    count_ = 0;
+    return last_;
+  }
+  std::size_t bytes() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return bytes_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable reached_;
+  int count_ = 0;
+  int target_ = 1 << 30;
+  std::size_t bytes_ = 0;
+  std::string broken_;
+  Clock::time_point last_;
+};
+
+inline std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
+  arguments.SetMaxReceiveMessageSize(-1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// A unary call; gives the time of its answer, which must be code 0.
+inline Clock::time_point Call(grpc::GenericStub* stub, const std::string& method,
+                              const ByteBuffer& request) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  ByteBuffer response;
+  grpc::Status status;
+  Counter answered;
+  stub->UnaryCall(&context, method, grpc::StubOptions(), &request, &response, [&](grpc::Status s) {
+    status = std::move(s);
+    answered.Add(1);
+  });
+  const Clock::time_point when = answered.Wait(1, method.c_str());
+  if (!status.ok()) Fail(method + ": " + status.error_message());
+  const auto answer = Parsed<::Status>(response);
+  if (answer.code() != 0) Fail(method + ": " + answer.info());
+  return when;
+}
+
+// Streams of one kind.
+struct Group {
+  Counter opened;
+  Counter came;
+  Counter ended;
+};
+
+// A stream whose messages are counted. Ends with Cancel; whoever made it waits for `ended`.
+class CountedStream : public grpc::ClientBidiReactor<ByteBuffer, ByteBuffer> {
+ public:
+  explicit CountedStream(Group* group) : group_(group) {}
+  void Start(grpc::GenericStub* stub, const std::string& method, const ByteBuffer& first) {
+    outgoing_ = first;
+    stub->PrepareBidiStreamingCall(&context_, method, grpc::StubOptions(), this);
+    StartWrite(&outgoing_);
+    StartRead(&incoming_);
+    StartCall();
+  }
+  void Cancel() { context_.TryCancel(); }
+
+ protected:
+  virtual void Came(const ByteBuffer& message) = 0;
+  Group* const group_;
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    Came(incoming_);
+    incoming_.Clear();
+    StartRead(&incoming_);
+  }
+  void OnDone(const grpc::Status& status) override {
+    if (status.error_code() != grpc::StatusCode::CANCELLED) {
+      group_->opened.Broke(status.error_message());
+      group_->came.Broke(status.error_message());
+    }
+    group_->ended.Add(1);
+  }
+
+  grpc::ClientContext context_;
+  ByteBuffer outgoing_;
+  ByteBuffer incoming_;
+};
+
+}  // namespace assay::bench
