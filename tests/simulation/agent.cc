@@ -199,7 +199,8 @@ void Agent::RunOp(const WorkerKey& key, Op op) {
 }
 
 void Agent::Perform(const QuitWorker& effect) {
-  if (!Fails(world_.faults.hang)) Dies(effect.worker, world_.Delay(4'000), "exit status 0");
+  if (Fails(world_.faults.hang)) return;
+  Dies(effect.worker, world_.Delay(world_.healed ? 1'000 : 4'000), "exit status 0");
 }
 void Agent::Perform(const KillWorker& effect) {
   Dies(effect.worker, world_.Delay(kReapMs), "signal 9");
