@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "agent/spawn_process.h"
-#include "base/text.h"
+#include "core/text.h"
 #include "driver/frame.h"
 
 namespace assay {

@@ -4,12 +4,13 @@
 //
 //   Flags flags("assay job apply", "apply a rank table", "...");
 //   flags.Positional("ID", &id, "the job").Text("rank-table", &file, "FILE", "...");
-//   if (const auto status = flags.Parse(args)) return *status;   // help was asked, or a flag is
+//   if (const auto status = flags.Parse(args)) return *status;  // help was asked, or a flag is
 //   wrong
 //
 // Every flag `--some-flag` is also the key `some-flag` of the file given with --config and, where
 // Environment says so, the environment variable ASSAY_SOME_FLAG. A wrong flag or value is said with
-// the nearest right one, on standard error. Thread safety: none.
+// the nearest right one, on standard error.
+// Thread safety: none.
 #pragma once
 
 #include <cstdint>

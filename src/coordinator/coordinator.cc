@@ -40,7 +40,7 @@ int FanoutWorkers(int wanted) {
   return std::clamp(processors / 2, 1, 4);
 }
 
-// WIRE.md 1 and 9: clients ping every 3 s, some from timers that jitter; the server's own ping
+// docs/wire.md 1 and 9: clients ping every 3 s, some from timers that jitter; the server's own ping
 // after 60 s, and 50 s for the answer, which is a TCP user timeout too and so must bear a reader
 // that pauses.
 void SetTransport(grpc::ServerBuilder* builder, const IntakeLimits& limits) {

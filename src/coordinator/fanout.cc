@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-// Exactly one message, then OK (WIRE.md 9).
+// Exactly one message, then OK (docs/wire.md 9).
 void SendResult(StreamPort* stream, RunId run, const Bytes& bytes) {
   stream->NameRun(run);
   (void)stream->Send(bytes);  // the first message: there is room

@@ -19,7 +19,7 @@ using grpc::ByteBuffer;
 using UnaryReactor = grpc::ServerUnaryReactor;
 using StreamReactor = grpc::ServerWriteReactor<ByteBuffer>;
 
-// WIRE.md 3: "OM parameter".
+// docs/wire.md 3: "OM parameter".
 constexpr int kBadParameter = 413;
 constexpr int kNodesMax = 65'536;
 // Two are all there are: a third one is wrong or a repetition, whatever it is, and says so.

@@ -1,5 +1,5 @@
-// ClusterD's service Recover (WIRE.md 3, 4 and 9), the calls of stress tests. The others answer
-// UNIMPLEMENTED, without a log line: training agents repeat them every few seconds.
+// ClusterD's service Recover (docs/wire.md 3, 4 and 9), the calls of stress tests. The others
+// answer UNIMPLEMENTED, without a log line: training agents repeat them every few seconds.
 //
 // Only translates and posts. Thread safety: gRPC's threads.
 #pragma once

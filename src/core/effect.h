@@ -102,7 +102,7 @@ struct Answer {
   RunState run_state = RunState::kClosed;                // RunCancelled
 };
 
-// Rank -> ops of a run, for the job's notify streams (WIRE.md 4.1, row 5).
+// Rank -> ops of a run, for the job's notify streams (docs/wire.md 4.1, row 5).
 struct RankOps {
   std::int32_t rank = 0;
   OpSet ops;

@@ -51,7 +51,7 @@ struct Job {
   std::shared_ptr<const RankTable> table;  // never null; no ranks while the table is not ready
   Ms created = 0;
   Ms updated = 0;
-  bool has_trainer = false;  // a training agent registered for it (WIRE.md 9, trainer)
+  bool has_trainer = false;  // a training agent registered for it (docs/wire.md 9, trainer)
   RunId last_run = kNoRun;   // the newest run, open or closed
 
   // Of the job's subscriber-runs: the wire has no test id, so late answers must not count for the

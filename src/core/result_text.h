@@ -1,5 +1,5 @@
 // The one message a platform gets when a stress test ends: a sentence ClusterD's clients match on,
-// then the results as JSON (WIRE.md 4.1, 4.2 and 9; the JSON is ordered as Go's encoding/json
+// then the results as JSON (docs/wire.md 4.1, 4.2 and 9; the JSON is ordered as Go's encoding/json
 // orders maps: keys as text).
 //
 //   stress test finish, result:{"worker-1":{"0":{"rankResult":{"0":{"code":"0","result":"OK"}}}}}

@@ -5,8 +5,8 @@
 // event is never an error. docs/run.md is made from this table (RunTableMarkdown) and a test keeps
 // it so.
 //
-// Rows with a trainer belong to jobs whose training agent can pause and resume (WIRE.md 4): the
-// phases are part of the machine from the start; a job without a trainer never triggers them.
+// Rows with a trainer belong to jobs whose training agent can pause and resume (docs/wire.md 4):
+// the phases are part of the machine from the start; a job without a trainer never triggers them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Replies of subscribers (TaskD): partial ones add up, repeated ones change nothing, and only those
-// between notification and the run's end count (WIRE.md 9).
+// between notification and the run's end count (docs/wire.md 9).
 #include <charconv>
 
 #include "core/ids.h"

@@ -1,6 +1,6 @@
 // May this stress test run, and who would execute which ranks? Judged against ClusterD's rules,
-// codes and texts (WIRE.md 3) and Assay's own (WIRE.md 9: executor, devices under test elsewhere).
-// Pure: nothing changes here.
+// codes and texts (docs/wire.md 3) and Assay's own (docs/wire.md 9: executor, devices under test
+// elsewhere). Pure: nothing changes here.
 #pragma once
 
 #include <map>

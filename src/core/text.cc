@@ -74,6 +74,23 @@ std::string Shown(std::string_view text, std::size_t max_bytes) {
   return shown;
 }
 
+std::string Printable(std::string_view text, std::size_t max_bytes) {
+  std::string shown;
+  std::size_t fits = 0;  // the longest part of it that leaves room for the dots
+  while (!text.empty()) {
+    if (shown.size() + 3 <= max_bytes) fits = shown.size();
+    const int length = Utf8Length(text);
+    const std::size_t taken = length <= 0 ? 1 : static_cast<std::size_t>(length);
+    std::string_view piece = text.substr(0, taken);
+    if (length <= 0) piece = "?";
+    if (length > 0 && IsControl(text)) piece = " ";
+    if (shown.size() + piece.size() > max_bytes) return shown.substr(0, fits) + "...";
+    shown += piece;
+    text.remove_prefix(taken);
+  }
+  return shown;
+}
+
 std::string Quoted(std::string_view text, std::size_t max_bytes) {
   return '"' + Shown(text, max_bytes) + '"';
 }

@@ -22,6 +22,12 @@ std::string Quoted(std::string_view text, std::size_t max_bytes = kShownBytes);
 // As Shown(), but a long text loses its front: the end of a file's path says more.
 std::string ShownEnd(std::string_view text, std::size_t max_bytes);
 
+// One line for a log, a database cell or a protobuf string, of at most max_bytes: control
+// characters become blanks, bytes that are not UTF-8 become '?', what is too long is cut at a
+// character and ends in
+// "...". What it makes it leaves as it is. REQUIRES: max_bytes >= 3.
+std::string Printable(std::string_view text, std::size_t max_bytes);
+
 // "1 entry" / "2 entries".
 std::string Count(std::size_t count, std::string_view one, std::string_view many);
 

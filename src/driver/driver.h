@@ -1,6 +1,6 @@
 // What a worker process asks of the hardware. A driver is only ever called in a worker process
-// (DESIGN.md, decision 8): its calls may block, hang or end the process, and none can be cancelled;
-// who waits for them ends the process instead.
+// (docs/design.md, decision 8): its calls may block, hang or end the process, and none can be
+// cancelled; who waits for them ends the process instead.
 //
 //   auto driver = driver::Make(options);
 //   auto device = (*driver)->Open(3);

@@ -6,11 +6,11 @@
 // seen. The peers need no clock or barrier in common: a source never changes, and a slot is written
 // and checked by one process only.
 //
-// What a mismatch means (DESIGN.md, decision 10): the word is read again, and if need be the page
-// copied anew, on the same core. If that comes out right, the hardware was wrong before: faulty. So
-// it is when a word of the device's own source changed, which was read back when it was written and
-// which nobody writes to. The same wrong value again is not_run, with what was seen. A peer whose
-// source is wrong is that peer's trouble: here not_run, naming the peer.
+// What a mismatch means (docs/design.md, decision 10): the word is read again, and if need be the
+// page copied anew, on the same core. If that comes out right, the hardware was wrong before:
+// faulty. So it is when a word of the device's own source changed, which was read back when it was
+// written and which nobody writes to. The same wrong value again is not_run, with what was seen. A
+// peer whose source is wrong is that peer's trouble: here not_run, naming the peer.
 #pragma once
 
 #include <chrono>

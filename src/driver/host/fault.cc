@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/text.h"
+#include "core/text.h"
 
 namespace assay::driver {
 namespace {

@@ -4,10 +4,10 @@
 // the order of the additions and with or without fused multiply-add. So each instruction-set level
 // has to give the very bits that integer arithmetic gives.
 //
-// What a mismatch means (DESIGN.md, decision 10): the product is computed anew on the same core. If
-// that differs from the first result, the hardware was wrong once: faulty. If it is wrong in the
-// same way again, nothing tells a defect of the core from one of this program: not_run, with what
-// was seen. Before anything counts, each core has to pass a known-answer test.
+// What a mismatch means (docs/design.md, decision 10): the product is computed anew on the same
+// core. If that differs from the first result, the hardware was wrong once: faulty. If it is wrong
+// in the same way again, nothing tells a defect of the core from one of this program: not_run, with
+// what was seen. Before anything counts, each core has to pass a known-answer test.
 #pragma once
 
 #include <chrono>

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/text.h"
+#include "core/text.h"
 
 namespace assay::driver {
 namespace {
