@@ -1,4 +1,7 @@
-"""Coordinator and agents killed with SIGKILL at any moment and started again: runs end, every outcome counts once."""
+"""Coordinator and agents killed with SIGKILL at any moment and started again.
+
+Runs end, every outcome counts once.
+"""
 import json
 import os
 import random
@@ -35,6 +38,7 @@ class Kill(unittest.TestCase):
         def started():
             done = self.bench.run('stress', job, '--detach', '--json')
             return done.stdout if done.returncode == 0 else None
+
         return json.loads(until('a run of ' + job, started, 60))['run']
 
     def await_end(self, run, seconds=60):
@@ -42,6 +46,7 @@ class Kill(unittest.TestCase):
             done = self.bench.run('run', 'show', str(run), '--json')
             shown = json.loads(done.stdout) if done.returncode == 0 else {}
             return shown if shown.get('ended_ms') else None
+
         return until(f'the end of run {run}', ended, seconds)
 
     def test_the_coordinator_dies_again_and_again(self):
@@ -64,14 +69,20 @@ class Kill(unittest.TestCase):
                 self.await_end(runs[-1])
                 runs.append(self.start_run('job'))
         self.await_end(runs[-1])
-        codes = {(node, device, op): 0 for node in 'ab' for device in range(4) for op in ('aic', 'p2p')}
+        codes = {
+            (node, device, op): 0 for node in 'ab' for device in range(4) for op in ('aic', 'p2p')
+        }
         for node in 'ab':
             codes[node, 3, 'aic'], codes[node, 3, 'p2p'], codes[node, 2, 'p2p'] = 2, 1, 1
         for run in runs:
             rows = self.database('select node, device, op, code from results where run = ?', run)
-            self.assertEqual({(node, device, op): code for node, device, op, code in rows}, codes, f'run {run}')
+            self.assertEqual(
+                {(node, device, op): code for node, device, op, code in rows}, codes, f'run {run}'
+            )
             self.assertEqual(len(rows), len(codes))
-        ended = self.database("select run, count(*) from events where kind = 'run_ended' group by run")
+        ended = self.database(
+            "select run, count(*) from events where kind = 'run_ended' group by run"
+        )
         self.assertEqual(sorted(ended), [(run, 1) for run in runs])
         self.assertEqual(self.database('pragma integrity_check'), [('ok',)])
 
@@ -82,7 +93,9 @@ class Kill(unittest.TestCase):
         bench.apply('job', {'a': [0, 1, 2]})
         run = self.start_run('job')
         # One outcome is there, two devices work.
-        until('the first outcome', lambda: self.database('select 1 from outcomes where run = ?', run))
+        until(
+            'the first outcome', lambda: self.database('select 1 from outcomes where run = ?', run)
+        )
         agent.kill()
         agent.wait()
         bench.start_agent('a', '--sim-op-ms=50')
@@ -97,16 +110,28 @@ class Kill(unittest.TestCase):
 
     def test_an_agent_that_never_returns_times_out(self):
         bench = self.bench
-        bench.start_coordinator('--aic-deadline=500ms', '--p2p-deadline=500ms', '--start-allowance=500ms',
-                                '--kill-grace=200ms', '--agent-timeout=1s')
+        bench.start_coordinator(
+            '--aic-deadline=500ms',
+            '--p2p-deadline=500ms',
+            '--start-allowance=500ms',
+            '--kill-grace=200ms',
+            '--agent-timeout=1s',
+        )
         agent = bench.start_agent('a', '--sim-op-ms=60000')
         bench.apply('job', {'a': [0, 1]})
         run = self.start_run('job')
-        until('the start', lambda: self.database("select 1 from events where kind = 'run_started' and run = ?", run))
+        until(
+            'the start',
+            lambda: self.database(
+                "select 1 from events where kind = 'run_started' and run = ?", run
+            ),
+        )
         agent.kill()
         shown = self.await_end(run)
         self.assertEqual({r['outcome'] for r in shown['results']}, {'timeout'})
-        self.assertTrue(shown['message'].startswith('stress test timeout fault, faultRank:[0 1],result:'))
+        self.assertTrue(
+            shown['message'].startswith('stress test timeout fault, faultRank:[0 1],result:')
+        )
 
     def test_a_subscriber_is_told_once_though_the_coordinator_dies(self):
         bench = self.bench
@@ -120,11 +145,20 @@ class Kill(unittest.TestCase):
         coordinator.wait()
         coordinator = self.restart_coordinator()
         second = bench.executor_again('job')
-        reply = pb.StressTestResult(jobId='job', stressResult={'0': pb.StressTestRankResult(
-            rankResult={'0': pb.StressTestOpResult(code='0', result='OK')})})
+        reply = pb.StressTestResult(
+            jobId='job',
+            stressResult={
+                '0': pb.StressTestRankResult(
+                    rankResult={'0': pb.StressTestOpResult(code='0', result='OK')}
+                )
+            },
+        )
         self.assertEqual(bench.call('ReplyStressTestResult', reply).code, 0)
-        self.assertEqual(self.await_end(1)['message'],
-                         'stress test finish, result:{"a":{"0":{"rankResult":{"0":{"code":"0","result":"OK"}}}}}')
+        self.assertEqual(
+            self.await_end(1)['message'],
+            'stress test finish, result:'
+            '{"a":{"0":{"rankResult":{"0":{"code":"0","result":"OK"}}}}}',
+        )
         self.assertEqual(second.messages, [])
         first.close()
         second.close()

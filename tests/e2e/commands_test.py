@@ -1,4 +1,7 @@
-"""The program as an operator meets it: commands, exit statuses, JSON, what it says when something is wrong."""
+"""The program as an operator meets it.
+
+Commands, exit statuses, JSON, and what it says when something is wrong.
+"""
 import json
 import os
 import signal
@@ -17,21 +20,30 @@ TABLES = os.path.join(HERE, '../data/ranktables')
 
 def plain(*args, **kwargs):
     """The program without a coordinator."""
-    return subprocess.run([BINARY, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **kwargs)
+    return subprocess.run(
+        [BINARY, *args],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        **kwargs,
+    )
 
 
 class WithoutCoordinator(unittest.TestCase):
     def test_wrong_words_are_said_with_the_nearest_right_one(self):
-        for args, said in ((['--lisen=x'], 'did you mean --listen?'),
-                           (['--role=cordinator'], 'did you mean coordinator?'),
-                           (['jbo', 'list'], 'did you mean job list?'),
-                           (['job'], 'apply, status, list, show, delete, check'),
-                           (['stress', 'j', '--op', 'aix'], 'did you mean aic?'),
-                           (['stress', 'j', '--excutor=agent'], 'did you mean --executor?'),
-                           (['--role=coordinator', '--aic-deadline=30'], '--aic-deadline: "30" has no unit'),
-                           (['--role=agent', '--sim=3:aic=faulti', '--driver=sim'], 'faulty'),
-                           (['run', 'show', 'seven'], 'seven'),
-                           ([], '--help')):
+        for args, said in (
+            (['--lisen=x'], 'did you mean --listen?'),
+            (['--role=cordinator'], 'did you mean coordinator?'),
+            (['jbo', 'list'], 'did you mean job list?'),
+            (['job'], 'apply, status, list, show, delete, check'),
+            (['stress', 'j', '--op', 'aix'], 'did you mean aic?'),
+            (['stress', 'j', '--excutor=agent'], 'did you mean --executor?'),
+            (['--role=coordinator', '--aic-deadline=30'], '--aic-deadline: "30" has no unit'),
+            (['--role=agent', '--sim=3:aic=faulti', '--driver=sim'], 'faulty'),
+            (['run', 'show', 'seven'], 'seven'),
+            ([], '--help'),
+        ):
             done = plain(*args)
             self.assertEqual(done.returncode, 1, args)
             self.assertIn(said, done.stderr, args)
@@ -40,8 +52,20 @@ class WithoutCoordinator(unittest.TestCase):
     def test_every_command_has_help(self):
         listed = plain('--help')
         self.assertEqual(listed.returncode, 0)
-        for command in ('job apply', 'job status', 'job list', 'job show', 'job delete', 'job check', 'stress',
-                        'run list', 'run show', 'run cancel', 'node list', 'node forget'):
+        for command in (
+            'job apply',
+            'job status',
+            'job list',
+            'job show',
+            'job delete',
+            'job check',
+            'stress',
+            'run list',
+            'run show',
+            'run cancel',
+            'node list',
+            'node forget',
+        ):
             self.assertIn('  ' + command + ' ', listed.stdout)
             done = plain(*command.split(), '--help')
             self.assertEqual(done.returncode, 0)
@@ -63,8 +87,11 @@ class WithoutCoordinator(unittest.TestCase):
                 self.assertEqual(set(place), {'rank', 'node', 'device'})
                 nodes.setdefault(place['node'], []).append([place['rank'], place['device']])
             if judged['verdict'].startswith('accept'):
-                self.assertEqual({n: sorted(p) for n, p in nodes.items()},
-                                 {n: sorted(p) for n, p in verdict['nodes'].items()}, name)
+                self.assertEqual(
+                    {n: sorted(p) for n, p in nodes.items()},
+                    {n: sorted(p) for n, p in verdict['nodes'].items()},
+                    name,
+                )
 
     def test_nobody_listens(self):
         for args in (['job', 'list'], ['node', 'list'], ['stress', 'j'], ['run', 'list']):
@@ -76,8 +103,14 @@ class WithoutCoordinator(unittest.TestCase):
         bench = Bench()
         self.addCleanup(bench.stop)
         bench.address = '127.0.0.1:1'
-        agent = bench.start('agent', '--role=agent', '--coordinator=127.0.0.1:1', '--driver=sim', '--node=a',
-                            '--state-dir=' + os.path.join(bench.folder, 'a'))
+        agent = bench.start(
+            'agent',
+            '--role=agent',
+            '--coordinator=127.0.0.1:1',
+            '--driver=sim',
+            '--node=a',
+            '--state-dir=' + os.path.join(bench.folder, 'a'),
+        )
         until('the message', lambda: '127.0.0.1:1' in bench.log('agent'))
         time.sleep(3)
         self.assertIsNone(agent.poll())
@@ -98,25 +131,52 @@ class WithCoordinator(unittest.TestCase):
 
     def test_a_plan_of_every_outcome(self):
         bench = self.bench
-        bench.start_coordinator('--aic-deadline=1500ms', '--p2p-deadline=1500ms', '--kill-grace=500ms')
-        bench.start_agent('a', '--sim-op-ms=50',
-                          '--sim=3:aic=faulty,5:p2p=hang,6:aic=crash,7:aic=voltage,2:p2p=not_run')
-        bench.start_agent('b', '--sim-op-ms=50', '--sim=0:aic=not_run,1:aic=hang,4:p2p=crash,5:p2p=faulty')
+        bench.start_coordinator(
+            '--aic-deadline=1500ms', '--p2p-deadline=1500ms', '--kill-grace=500ms'
+        )
+        bench.start_agent(
+            'a',
+            '--sim-op-ms=50',
+            '--sim=3:aic=faulty,5:p2p=hang,6:aic=crash,7:aic=voltage,2:p2p=not_run',
+        )
+        bench.start_agent(
+            'b', '--sim-op-ms=50', '--sim=0:aic=not_run,1:aic=hang,4:p2p=crash,5:p2p=faulty'
+        )
         bench.apply('job', {'a': range(8), 'b': range(8)})
         shown = self.json('stress', 'job', '--op', 'aic', '--op', 'p2p', status=2)
         planned = {(rank, op): 'ok' for rank in range(16) for op in ('aic', 'p2p')}
-        planned.update({(3, 'aic'): 'faulty', (3, 'p2p'): 'not_run', (5, 'p2p'): 'timeout',
-                        (6, 'aic'): 'not_run', (6, 'p2p'): 'not_run', (7, 'aic'): 'voltage_not_restored',
-                        (7, 'p2p'): 'not_run', (2, 'p2p'): 'not_run', (8, 'aic'): 'not_run', (8, 'p2p'): 'not_run',
-                        (9, 'aic'): 'timeout', (9, 'p2p'): 'not_run', (12, 'p2p'): 'not_run', (13, 'p2p'): 'faulty'})
+        planned.update(
+            {
+                (3, 'aic'): 'faulty',
+                (3, 'p2p'): 'not_run',
+                (5, 'p2p'): 'timeout',
+                (6, 'aic'): 'not_run',
+                (6, 'p2p'): 'not_run',
+                (7, 'aic'): 'voltage_not_restored',
+                (7, 'p2p'): 'not_run',
+                (2, 'p2p'): 'not_run',
+                (8, 'aic'): 'not_run',
+                (8, 'p2p'): 'not_run',
+                (9, 'aic'): 'timeout',
+                (9, 'p2p'): 'not_run',
+                (12, 'p2p'): 'not_run',
+                (13, 'p2p'): 'faulty',
+            }
+        )
         self.assertEqual({(r['rank'], r['op']): r['outcome'] for r in shown['results']}, planned)
         details = {(r['rank'], r['op']): r['detail'] for r in shown['results']}
         self.assertIn('worker died: signal 11 in aic', details[6, 'aic'])
         self.assertIn('worker died: signal 11 in p2p', details[12, 'p2p'])
         file = os.path.join(bench.folder, 'assay.db')
-        rows = subprocess.run(['sqlite3', '-readonly', file, 'select rank, op, outcome from results'],
-                              capture_output=True, text=True, check=True).stdout.split()
-        self.assertEqual({(int(r), op): outcome for r, op, outcome in (row.split('|') for row in rows)}, planned)
+        rows = subprocess.run(
+            ['sqlite3', '-readonly', file, 'select rank, op, outcome from results'],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        self.assertEqual(
+            {(int(r), op): outcome for r, op, outcome in (row.split('|') for row in rows)}, planned
+        )
         # Everything is free again, and works.
         shown = self.json('stress', 'job', '--op', 'aic', '--node', 'b', status=3)
         self.assertEqual({r['node'] for r in shown['results']}, {'b'})
@@ -124,8 +184,13 @@ class WithCoordinator(unittest.TestCase):
     def test_exit_statuses(self):
         bench = self.bench
         bench.start_coordinator('--aic-deadline=800ms', '--kill-grace=200ms')
-        plans = {'ok': ('', 0), 'faulty': ('0:aic=faulty,1:aic=voltage', 2), 'volt': ('0:aic=voltage,1:aic=hang', 4),
-                 'late': ('0:aic=hang,1:aic=not_run', 3), 'norun': ('0:aic=not_run', 5)}
+        plans = {
+            'ok': ('', 0),
+            'faulty': ('0:aic=faulty,1:aic=voltage', 2),
+            'volt': ('0:aic=voltage,1:aic=hang', 4),
+            'late': ('0:aic=hang,1:aic=not_run', 3),
+            'norun': ('0:aic=not_run', 5),
+        }
         for node, (plan, _) in plans.items():
             bench.start_agent(node, '--sim-op-ms=10', *(['--sim=' + plan] if plan else []))
             bench.apply(node, {node: [0, 1]})
@@ -138,25 +203,60 @@ class WithCoordinator(unittest.TestCase):
         bench = self.bench
         bench.start_coordinator()
         table = os.path.join(TABLES, '18_v10_servers_not_sorted.json')
-        done = bench.run('job', 'apply', 'one', '--rank-table', table, '--name', 'First', '--namespace', 'ns',
-                         '--framework', 'pytorch', '--master-addr', '192.0.2.1', '--shared-tor-ip', '192.0.2.2')
+        done = bench.run(
+            'job',
+            'apply',
+            'one',
+            '--rank-table',
+            table,
+            '--name',
+            'First',
+            '--namespace',
+            'ns',
+            '--framework',
+            'pytorch',
+            '--master-addr',
+            '192.0.2.1',
+            '--shared-tor-ip',
+            '192.0.2.2',
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         checked = json.loads(plain('job', 'check', table, '--json').stdout)
         shown = self.json('job', 'show', 'one')
         self.assertEqual(shown['ranks'], checked['ranks'])
-        self.assertEqual((shown['name'], shown['namespace'], shown['framework'], shown['state']),
-                         ('First', 'ns', 'pytorch', 'running'))
+        self.assertEqual(
+            (shown['name'], shown['namespace'], shown['framework'], shown['state']),
+            ('First', 'ns', 'pytorch', 'running'),
+        )
         for state in ('complete', 'pending', 'failed', 'running'):
             self.assertEqual(bench.run('job', 'status', 'one', state).returncode, 0)
             self.assertEqual(self.json('job', 'show', 'one')['state'], state)
         self.assertIn('did you mean running', bench.run('job', 'status', 'one', 'runing').stderr)
-        rejected = bench.run('job', 'apply', 'two', '--rank-table', os.path.join(TABLES, '25_v10_duplicate_rank_id.json'))
+        rejected = bench.run(
+            'job',
+            'apply',
+            'two',
+            '--rank-table',
+            os.path.join(TABLES, '25_v10_duplicate_rank_id.json'),
+        )
         self.assertEqual(rejected.returncode, 1)
         self.assertIn('rank_id 1 used by node_0 device 1 and node_1 device 0', rejected.stderr)
         self.assertIn('25_v10_duplicate_rank_id.json', rejected.stderr)
-        half = bench.run('job', 'apply', 'two', '--rank-table', os.path.join(TABLES, '67_truncated_half_written.json'))
+        half = bench.run(
+            'job',
+            'apply',
+            'two',
+            '--rank-table',
+            os.path.join(TABLES, '67_truncated_half_written.json'),
+        )
         self.assertEqual(half.returncode, 75)
-        early = bench.run('job', 'apply', 'two', '--rank-table', os.path.join(TABLES, '56_clusterd_initializing.json'))
+        early = bench.run(
+            'job',
+            'apply',
+            'two',
+            '--rank-table',
+            os.path.join(TABLES, '56_clusterd_initializing.json'),
+        )
         self.assertEqual(early.returncode, 0, early.stderr)
         self.assertEqual(self.json('job', 'show', 'two')['state'], 'pending')
         self.assertEqual([job['id'] for job in self.json('job', 'list')], ['one', 'two'])
@@ -164,8 +264,21 @@ class WithCoordinator(unittest.TestCase):
         self.assertEqual(bench.run('job', 'delete', 'two').returncode, 1)
         self.assertEqual(bench.run('job', 'delete', '--', '-two').returncode, 1)
         with open(table, encoding='utf-8') as file:
-            done = subprocess.run([BINARY, 'job', 'apply', 'in', '--rank-table', '-', '--coordinator=' + bench.address],
-                                  stdin=file, capture_output=True, text=True, timeout=60)
+            done = subprocess.run(
+                [
+                    BINARY,
+                    'job',
+                    'apply',
+                    'in',
+                    '--rank-table',
+                    '-',
+                    '--coordinator=' + bench.address,
+                ],
+                stdin=file,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_job_under_test_keeps_its_table(self):
@@ -175,8 +288,11 @@ class WithCoordinator(unittest.TestCase):
         bench.apply('job', {'a': [0, 1]})
         run = self.json('stress', 'job', '--detach')['run']
         table = os.path.join(TABLES, '16_v10_one_device.json')
-        for done in (bench.run('job', 'apply', 'job', '--rank-table', table), bench.run('job', 'delete', 'job'),
-                     bench.run('stress', 'job')):
+        for done in (
+            bench.run('job', 'apply', 'job', '--rank-table', table),
+            bench.run('job', 'delete', 'job'),
+            bench.run('stress', 'job'),
+        ):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f'run {run}', done.stderr)
         self.assertEqual(bench.run('run', 'cancel', str(run)).returncode, 0)
@@ -189,9 +305,16 @@ class WithCoordinator(unittest.TestCase):
         run = self.json('stress', 'job', '--detach')['run']
         until('the test', lambda: self.json('run', 'show', str(run))['state'] == 'testing')
         self.json('run', 'cancel', str(run))
-        shown = until('the end', lambda: (lambda r: r if r['ended_ms'] else None)(self.json('run', 'show', str(run))))
-        self.assertTrue(shown['message'].startswith('stress test cancelled,result:'), shown['message'])
-        self.assertEqual({(r['outcome'], r['detail']) for r in shown['results']}, {('not_run', 'cancelled')})
+        shown = until(
+            'the end',
+            lambda: (lambda r: r if r['ended_ms'] else None)(self.json('run', 'show', str(run))),
+        )
+        self.assertTrue(
+            shown['message'].startswith('stress test cancelled,result:'), shown['message']
+        )
+        self.assertEqual(
+            {(r['outcome'], r['detail']) for r in shown['results']}, {('not_run', 'cancelled')}
+        )
         self.assertIn('has ended', bench.run('run', 'cancel', str(run)).stderr)
 
     def test_ctrl_c_without_a_terminal_leaves_the_run(self):
@@ -199,8 +322,13 @@ class WithCoordinator(unittest.TestCase):
         bench.start_coordinator()
         bench.start_agent('a', '--sim-op-ms=60000')
         bench.apply('job', {'a': [0, 1]})
-        child = subprocess.Popen([BINARY, 'stress', 'job', '--coordinator=' + bench.address], stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child = subprocess.Popen(
+            [BINARY, 'stress', 'job', '--coordinator=' + bench.address],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         until('the run', lambda: any(r['state'] == 'testing' for r in self.json('run', 'list')))
         child.send_signal(signal.SIGINT)
         _, said = child.communicate(timeout=20)
@@ -215,8 +343,14 @@ class WithCoordinator(unittest.TestCase):
         node = self.json('node', 'list')[0]
         self.assertEqual((node['name'], node['state'], len(node['devices'])), ('a', 'attached', 8))
         self.assertEqual(bench.run('node', 'forget', 'a').returncode, 1)
-        other = bench.start('other', '--role=agent', '--node=a', '--driver=sim', '--coordinator=' + bench.address,
-                            '--state-dir=' + os.path.join(bench.folder, 'other'))
+        other = bench.start(
+            'other',
+            '--role=agent',
+            '--node=a',
+            '--driver=sim',
+            '--coordinator=' + bench.address,
+            '--state-dir=' + os.path.join(bench.folder, 'other'),
+        )
         until('the refusal', lambda: 'another agent' in bench.log('other'))
         agent.kill()
         agent.wait()
@@ -247,8 +381,17 @@ class Daemons(unittest.TestCase):
         coordinator.terminate()
         self.assertEqual(coordinator.wait(20), 0)
         # A shell of anybody reads it after a clean stop, too.
-        done = subprocess.run(['sqlite3', '-readonly', os.path.join(bench.folder, 'assay.db'),
-                               'select node, attached from nodes'], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [
+                'sqlite3',
+                '-readonly',
+                os.path.join(bench.folder, 'assay.db'),
+                'select node, attached from nodes',
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         self.assertEqual(done.stdout, 'a|0\n')
 
     def test_sigterm_waits_for_the_op_and_a_second_one_does_not(self):
@@ -257,7 +400,11 @@ class Daemons(unittest.TestCase):
         agent = bench.start_agent('a', '--sim-op-ms=1500')
         bench.apply('job', {'a': [0, 1]})
         run = str(json.loads(bench.run('stress', 'job', '--detach', '--json').stdout)['run'])
-        until('the test', lambda: json.loads(bench.run('run', 'show', run, '--json').stdout)['state'] == 'testing')
+        until(
+            'the test',
+            lambda: json.loads(bench.run('run', 'show', run, '--json').stdout)['state']
+            == 'testing',
+        )
         agent.terminate()
         self.assertEqual(agent.wait(30), 0)
         shown = json.loads(bench.run('run', 'show', run, '--json').stdout)
@@ -267,7 +414,11 @@ class Daemons(unittest.TestCase):
 
         agent = bench.start_agent('a', '--sim-op-ms=60000')
         run = str(json.loads(bench.run('stress', 'job', '--detach', '--json').stdout)['run'])
-        until('the test', lambda: json.loads(bench.run('run', 'show', run, '--json').stdout)['state'] == 'testing')
+        until(
+            'the test',
+            lambda: json.loads(bench.run('run', 'show', run, '--json').stdout)['state']
+            == 'testing',
+        )
         agent.terminate()
         time.sleep(0.5)
         self.assertIsNone(agent.poll())
@@ -281,27 +432,48 @@ class Daemons(unittest.TestCase):
         bench.start_coordinator()
         bench.start_agent('a')
         database = os.path.join(bench.folder, 'assay.db')
-        text = self.refused('same-db', '--role=coordinator', '--listen=127.0.0.1:0', '--db=' + database,
-                            '--port-file=' + os.path.join(bench.folder, 'p2'))
+        text = self.refused(
+            'same-db',
+            '--role=coordinator',
+            '--listen=127.0.0.1:0',
+            '--db=' + database,
+            '--port-file=' + os.path.join(bench.folder, 'p2'),
+        )
         self.assertIn(database, text)
-        text = self.refused('same-port', '--role=coordinator', '--listen=' + bench.address,
-                            '--db=' + os.path.join(bench.folder, 'other.db'),
-                            '--port-file=' + os.path.join(bench.folder, 'p3'))
+        text = self.refused(
+            'same-port',
+            '--role=coordinator',
+            '--listen=' + bench.address,
+            '--db=' + os.path.join(bench.folder, 'other.db'),
+            '--port-file=' + os.path.join(bench.folder, 'p3'),
+        )
         self.assertIn(bench.address, text)
         state = os.path.join(bench.folder, 'agent-a')
-        text = self.refused('same-state', '--role=agent', '--driver=sim', '--node=b', '--state-dir=' + state,
-                            '--coordinator=' + bench.address)
+        text = self.refused(
+            'same-state',
+            '--role=agent',
+            '--driver=sim',
+            '--node=b',
+            '--state-dir=' + state,
+            '--coordinator=' + bench.address,
+        )
         self.assertIn(state, text)
         self.assertEqual(bench.run('node', 'list').returncode, 0)
 
     def test_beyond_loopback_only_on_demand(self):
-        text = self.refused('open', '--role=coordinator', '--listen=0.0.0.0:0',
-                            '--db=' + os.path.join(self.bench.folder, 'x.db'))
+        text = self.refused(
+            'open',
+            '--role=coordinator',
+            '--listen=0.0.0.0:0',
+            '--db=' + os.path.join(self.bench.folder, 'x.db'),
+        )
         self.assertIn('--insecure', text)
 
     def test_databases_that_are_not_ours(self):
         folder = self.bench.folder
-        newer, foreign, junk = (os.path.join(folder, name) for name in ('newer.db', 'foreign.db', 'junk.db'))
+        newer, foreign, junk = (
+            os.path.join(folder, name) for name in ('newer.db', 'foreign.db', 'junk.db')
+        )
         with sqlite3.connect(foreign) as connection:
             connection.execute('create table theirs (x)')
         connection.close()
@@ -319,8 +491,13 @@ class Daemons(unittest.TestCase):
         for file in (newer, foreign, junk):
             with open(file, 'rb') as opened:
                 before = opened.read()
-            text = self.refused(os.path.basename(file), '--role=coordinator', '--listen=127.0.0.1:0', '--db=' + file,
-                                '--port-file=' + os.path.join(folder, 'p'))
+            text = self.refused(
+                os.path.basename(file),
+                '--role=coordinator',
+                '--listen=127.0.0.1:0',
+                '--db=' + file,
+                '--port-file=' + os.path.join(folder, 'p'),
+            )
             self.assertIn(file, text)
             with open(file, 'rb') as opened:
                 self.assertEqual(opened.read(), before, file)
@@ -329,11 +506,17 @@ class Daemons(unittest.TestCase):
         bench = self.bench
         config = os.path.join(bench.folder, 'assay.conf')
         with open(config, 'w', encoding='utf-8') as file:
-            file.write('role = "coordinator"\nlisten = "127.0.0.1:0"\n'
-                       f'db = "{bench.folder}/assay.db"\naic-deadline = "7s"\n')
+            file.write(
+                'role = "coordinator"\nlisten = "127.0.0.1:0"\n'
+                f'db = "{bench.folder}/assay.db"\naic-deadline = "7s"\n'
+            )
         port = os.path.join(bench.folder, 'port')
-        child = subprocess.Popen([BINARY, '--config', config], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                 env={**os.environ, 'ASSAY_PORT_FILE': port})
+        child = subprocess.Popen(
+            [BINARY, '--config', config],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, 'ASSAY_PORT_FILE': port},
+        )
         bench.children.append(child)
         self.addCleanup(child.stderr.close)
         until('the port file', lambda: os.path.exists(port))
@@ -346,9 +529,17 @@ class Daemons(unittest.TestCase):
     def test_both_roles_in_one_process(self):
         bench = self.bench
         port = os.path.join(bench.folder, 'port')
-        child = bench.start('both', '--role=coordinator,agent', '--listen=127.0.0.1:0', '--port-file=' + port,
-                            '--db=' + os.path.join(bench.folder, 'assay.db'), '--node=edge', '--driver=sim',
-                            '--sim-op-ms=10', '--state-dir=' + os.path.join(bench.folder, 'agent'))
+        child = bench.start(
+            'both',
+            '--role=coordinator,agent',
+            '--listen=127.0.0.1:0',
+            '--port-file=' + port,
+            '--db=' + os.path.join(bench.folder, 'assay.db'),
+            '--node=edge',
+            '--driver=sim',
+            '--sim-op-ms=10',
+            '--state-dir=' + os.path.join(bench.folder, 'agent'),
+        )
         until('the port file', lambda: os.path.exists(port))
         with open(port, encoding='utf-8') as file:
             bench.address = file.read().strip()

@@ -1,4 +1,5 @@
-// Starts the real program for a suite and gives clients of the published interface that know nothing of Assay.
+// Starts the real program for a suite and gives clients of the published interface that know
+// nothing of Assay.
 import {spawn, spawnSync} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -58,8 +59,10 @@ export class Bench {
 
   async startCoordinator(...flags) {
     const portFile = join(this.folder, 'port');
-    const child = this.start(['--role=coordinator', '--listen=127.0.0.1:0', `--port-file=${portFile}`,
-                              `--db=${join(this.folder, 'assay.db')}`, ...flags]);
+    const child = this.start([
+      '--role=coordinator', '--listen=127.0.0.1:0', `--port-file=${portFile}`,
+      `--db=${join(this.folder, 'assay.db')}`, ...flags,
+    ]);
     await until('the port file', () => {
       if (child.exitCode !== null) throw new Error(`the coordinator ended: ${child.log}`);
       return existsSync(portFile);
@@ -69,8 +72,10 @@ export class Bench {
   }
 
   async startAgent(node, ...flags) {
-    const child = this.start(['--role=agent', `--coordinator=${this.address}`, `--node=${node}`,
-                              `--state-dir=${join(this.folder, `agent-${node}`)}`, '--driver=sim', ...flags]);
+    const child = this.start([
+      '--role=agent', `--coordinator=${this.address}`, `--node=${node}`, '--driver=sim',
+      `--state-dir=${join(this.folder, `agent-${node}`)}`, ...flags,
+    ]);
     await until(`node ${node}`, () => {
       if (child.exitCode !== null) throw new Error(`agent ${node} ended: ${child.log}`);
       return this.run('node', 'list', '--json').json.some(
@@ -103,10 +108,12 @@ export class Bench {
 
   call(method, request) {
     const client = this.client();
-    return new Promise((done) => client[method](request, {deadline: Date.now() + 20000}, (error, response) => {
-      client.close();
-      done(error ? {error} : response);
-    }));
+    return new Promise((done) => {
+      client[method](request, {deadline: Date.now() + 20000}, (error, response) => {
+        client.close();
+        done(error ? {error} : response);
+      });
+    });
   }
 
   // A stream that remembers what came; `.end` resolves with its status.

@@ -1,4 +1,7 @@
-"""The stress test interface as platforms and training agents use it, with grpcio; and what must not hurt the server."""
+"""The stress test interface as platforms and training agents use it, with grpcio.
+
+And what must not hurt the server.
+"""
 import json
 import os
 import socket
@@ -12,15 +15,25 @@ from harness import Bench, pb, until
 
 
 def stress(job, nodes):
-    return pb.StressTestParam(jobID=job, stressParam={n: pb.StressOpList(ops=ops) for n, ops in nodes.items()})
+    return pb.StressTestParam(
+        jobID=job, stressParam={n: pb.StressOpList(ops=ops) for n, ops in nodes.items()}
+    )
 
 
 def reply(job, ranks):
     """ranks: {rank: {op: (code, text)}}"""
-    return pb.StressTestResult(jobId=job, stressResult={
-        str(rank): pb.StressTestRankResult(rankResult={
-            str(op): pb.StressTestOpResult(code=code, result=text) for op, (code, text) in ops.items()})
-        for rank, ops in ranks.items()})
+    return pb.StressTestResult(
+        jobId=job,
+        stressResult={
+            str(rank): pb.StressTestRankResult(
+                rankResult={
+                    str(op): pb.StressTestOpResult(code=code, result=text)
+                    for op, (code, text) in ops.items()
+                }
+            )
+            for rank, ops in ranks.items()
+        },
+    )
 
 
 OK = ('0', 'OK')
@@ -43,27 +56,44 @@ class Interface(Suite):
         bench = self.bench
         bench.apply('whole', {'w-a': [0, 1]})
         taskd = bench.executor('whole')
-        self.assertEqual(self.status(stress('whole', {'w-a': [0, 1]})),
-                         (0, 'stress test operation was successfully distributed'))
+        self.assertEqual(
+            self.status(stress('whole', {'w-a': [0, 1]})),
+            (0, 'stress test operation was successfully distributed'),
+        )
         result = bench.listen('SubscribeStressTestResponse', pb.StressTestRequest(jobID='whole'))
         until('the notification', lambda: taskd.messages)
         told = {rank: list(ops.ops) for rank, ops in taskd.messages[0].stressParam.items()}
         self.assertEqual(told, {'0': [0, 1], '1': [0, 1]})
         self.assertEqual(taskd.messages[0].jobId, 'whole')
         for _ in range(3):  # TaskD repeats a reply that it thinks was lost
-            self.assertEqual(self.status(reply('whole', {0: {0: OK, 1: OK}}), 'ReplyStressTestResult')[0], 0)
-        self.assertEqual(self.status(reply('whole', {1: {0: ('3', 'exec timeout'), 1: ('1', 'a-b,c')}}),
-                                     'ReplyStressTestResult'), (0, 'reply success'))
+            self.assertEqual(
+                self.status(reply('whole', {0: {0: OK, 1: OK}}), 'ReplyStressTestResult')[0], 0
+            )
+        self.assertEqual(
+            self.status(
+                reply('whole', {1: {0: ('3', 'exec timeout'), 1: ('1', 'a-b,c')}}),
+                'ReplyStressTestResult',
+            ),
+            (0, 'reply success'),
+        )
         self.assertEqual(result.end(), (grpc.StatusCode.OK, ''))
         late = bench.listen('SubscribeStressTestResponse', pb.StressTestRequest(jobID='whole'))
         self.assertEqual(late.end(), (grpc.StatusCode.OK, ''))
         for heard in (result, late):
             self.assertEqual(len(heard.messages), 1)
             msg = heard.messages[0].msg
-            self.assertTrue(msg.startswith('stress test timeout fault, faultRank:[1],result:{'), msg)
-            self.assertEqual(json.loads(msg[msg.index('result:') + 7:])['w-a']['1'],
-                             {'rankResult': {'0': {'code': '3', 'result': 'exec timeout'},
-                                             '1': {'code': '1', 'result': 'a-b,c'}}})
+            self.assertTrue(
+                msg.startswith('stress test timeout fault, faultRank:[1],result:{'), msg
+            )
+            self.assertEqual(
+                json.loads(msg[msg.index('result:') + 7 :])['w-a']['1'],
+                {
+                    'rankResult': {
+                        '0': {'code': '3', 'result': 'exec timeout'},
+                        '1': {'code': '1', 'result': 'a-b,c'},
+                    }
+                },
+            )
         taskd.close()
 
     def test_agents_execute_what_was_planned(self):
@@ -74,23 +104,37 @@ class Interface(Suite):
         heard = bench.listen('SubscribeStressTestResponse', pb.StressTestRequest(jobID='sim'))
         self.assertEqual(heard.end(60)[0], grpc.StatusCode.OK)
         msg = heard.messages[0].msg
-        self.assertTrue(msg.startswith('stress test find fault, isolate node:map[s-a:{}],result:{'), msg)
-        devices = json.loads(msg[msg.index('result:') + 7:])['s-a']
-        self.assertEqual({d: r['rankResult']['1']['code'] for d, r in devices.items()}, {'0': '0', '1': '2', '2': '0'})
+        self.assertTrue(
+            msg.startswith('stress test find fault, isolate node:map[s-a:{}],result:{'), msg
+        )
+        devices = json.loads(msg[msg.index('result:') + 7 :])['s-a']
+        self.assertEqual(
+            {d: r['rankResult']['1']['code'] for d, r in devices.items()},
+            {'0': '0', '1': '2', '2': '0'},
+        )
 
     def test_health_and_reflection_answer(self):
         with self.bench.channel() as channel:
             health = channel.unary_unary('/grpc.health.v1.Health/Check')(b'', timeout=20)
             self.assertEqual(health, b'\x08\x01')  # SERVING
-            ask = channel.stream_stream('/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo')
+            ask = channel.stream_stream(
+                '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo'
+            )
             services = next(iter(ask(iter([b'\x3a\x00']), timeout=20)))  # list_services: ""
-            for name in (b'Recover', b'assay.admin.Admin', b'assay.fleet.Fleet', b'grpc.health.v1.Health'):
+            for name in (
+                b'Recover',
+                b'assay.admin.Admin',
+                b'assay.fleet.Fleet',
+                b'grpc.health.v1.Health',
+            ):
                 self.assertIn(name, services)
 
     def test_what_is_not_built_yet_says_so(self):
         for method in ('Init', 'Register', 'HealthCheck'):
-            self.assertEqual(self.bench.refused(method, pb.ClientInfo(jobId='x', role='taskd'))[0],
-                             grpc.StatusCode.UNIMPLEMENTED)
+            self.assertEqual(
+                self.bench.refused(method, pb.ClientInfo(jobId='x', role='taskd'))[0],
+                grpc.StatusCode.UNIMPLEMENTED,
+            )
 
 
 class BadInput(Suite):
@@ -120,7 +164,11 @@ class BadInput(Suite):
             self.refused_shortly(stress(job, {'b-a': [0]}))
             self.refused_shortly(reply(job, {0: {0: OK}}), 'ReplyStressTestResult', (400, 413))
             for method in ('SubscribeNotifyExecStressTest', 'SubscribeStressTestResponse'):
-                request = pb.ClientInfo(jobId=job) if 'Notify' in method else pb.StressTestRequest(jobID=job)
+                request = (
+                    pb.ClientInfo(jobId=job)
+                    if 'Notify' in method
+                    else pb.StressTestRequest(jobID=job)
+                )
                 code, text = self.bench.listen(method, request).end()
                 self.assertEqual(code, grpc.StatusCode.NOT_FOUND)
                 self.assertLess(len(text.encode()), 1024)
@@ -152,7 +200,12 @@ class BadInput(Suite):
 
     def test_garbage_instead_of_http(self):
         host, port = self.bench.address.rsplit(':', 1)
-        for junk in (b'GET / HTTP/1.1\r\n\r\n', os.urandom(4096), b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + b'\xff' * 1000, b''):
+        for junk in (
+            b'GET / HTTP/1.1\r\n\r\n',
+            os.urandom(4096),
+            b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + b'\xff' * 1000,
+            b'',
+        ):
             with socket.create_connection((host, int(port)), timeout=20) as connection:
                 connection.sendall(junk)
         self.refused_shortly(stress('nobody', {'b-a': [0]}))

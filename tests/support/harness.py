@@ -1,4 +1,7 @@
-"""Starts the real program for a suite and speaks the published interface with grpcio, which knows nothing of Assay."""
+"""Starts the real program for a suite and speaks the published interface.
+
+With grpcio, which knows nothing of Assay.
+"""
 import json
 import os
 import queue
@@ -20,9 +23,13 @@ def _messages():
     folder = tempfile.mkdtemp(prefix='assay-proto-')
     try:
         proto = os.path.join(HERE, '../../proto')
-        subprocess.run(['protoc', '--proto_path=' + proto, '--python_out=' + folder, 'recover.proto'], check=True)
+        subprocess.run(
+            ['protoc', '--proto_path=' + proto, '--python_out=' + folder, 'recover.proto'],
+            check=True,
+        )
         sys.path.insert(0, folder)
         import recover_pb2
+
         return recover_pb2
     finally:
         shutil.rmtree(folder)
@@ -30,11 +37,18 @@ def _messages():
 
 pb = _messages()
 
-UNARY = {'StressTest': (pb.StressTestParam, pb.Status), 'ReplyStressTestResult': (pb.StressTestResult, pb.Status),
-         'Init': (pb.ClientInfo, pb.Status), 'Register': (pb.ClientInfo, pb.Status),
-         'HealthCheck': (pb.ClientInfo, pb.Status), 'ReportStopComplete': (pb.StopCompleteRequest, pb.Status)}
-STREAMS = {'SubscribeNotifyExecStressTest': (pb.ClientInfo, pb.StressTestRankParams),
-           'SubscribeStressTestResponse': (pb.StressTestRequest, pb.StressTestResponse)}
+UNARY = {
+    'StressTest': (pb.StressTestParam, pb.Status),
+    'ReplyStressTestResult': (pb.StressTestResult, pb.Status),
+    'Init': (pb.ClientInfo, pb.Status),
+    'Register': (pb.ClientInfo, pb.Status),
+    'HealthCheck': (pb.ClientInfo, pb.Status),
+    'ReportStopComplete': (pb.StopCompleteRequest, pb.Status),
+}
+STREAMS = {
+    'SubscribeNotifyExecStressTest': (pb.ClientInfo, pb.StressTestRankParams),
+    'SubscribeStressTestResponse': (pb.StressTestRequest, pb.StressTestResponse),
+}
 
 
 def until(what, condition, seconds=20):
@@ -56,9 +70,22 @@ def rank_table(nodes):
         for device in devices:
             entries.append({'device_id': str(device), 'rank_id': str(rank), 'device_ip': ''})
             rank += 1
-        servers.append({'server_id': f'192.0.2.{i + 1}', 'server_name': name, 'host_ip': f'192.0.2.{i + 1}',
-                        'device': entries})
-    return json.dumps({'status': 'complete', 'server_count': str(len(servers)), 'total': 1, 'server_list': servers})
+        servers.append(
+            {
+                'server_id': f'192.0.2.{i + 1}',
+                'server_name': name,
+                'host_ip': f'192.0.2.{i + 1}',
+                'device': entries,
+            }
+        )
+    return json.dumps(
+        {
+            'status': 'complete',
+            'server_count': str(len(servers)),
+            'total': 1,
+            'server_list': servers,
+        }
+    )
 
 
 class Heard:
@@ -97,39 +124,63 @@ class Bench:
         return child
 
     def log(self, name):
-        with open(os.path.join(self.folder, name + '.log'), encoding='utf-8', errors='replace') as file:
+        with open(
+            os.path.join(self.folder, name + '.log'), encoding='utf-8', errors='replace'
+        ) as file:
             return file.read()
 
     def start_coordinator(self, *flags, listen='127.0.0.1:0'):
         port = os.path.join(self.folder, 'port')
         if os.path.exists(port):
             os.unlink(port)
-        child = self.start('coordinator', '--role=coordinator', '--listen=' + listen, '--port-file=' + port,
-                           '--db=' + os.path.join(self.folder, 'assay.db'), *flags)
+        child = self.start(
+            'coordinator',
+            '--role=coordinator',
+            '--listen=' + listen,
+            '--port-file=' + port,
+            '--db=' + os.path.join(self.folder, 'assay.db'),
+            *flags,
+        )
 
         def ready():
             assert child.poll() is None, self.log('coordinator')
             return os.path.exists(port)
+
         until('the port file', ready)
         with open(port, encoding='utf-8') as file:
             self.address = file.read().strip()
         return child
 
     def start_agent(self, node, *flags):
-        child = self.start('agent-' + node, '--role=agent', '--coordinator=' + self.address, '--node=' + node,
-                           '--state-dir=' + os.path.join(self.folder, 'agent-' + node), '--driver=sim', *flags)
+        child = self.start(
+            'agent-' + node,
+            '--role=agent',
+            '--coordinator=' + self.address,
+            '--node=' + node,
+            '--state-dir=' + os.path.join(self.folder, 'agent-' + node),
+            '--driver=sim',
+            *flags,
+        )
 
         def attached():
             assert child.poll() is None, self.log('agent-' + node)
             nodes = self.run('node', 'list', '--json')
             return nodes.returncode == 0 and any(
-                one['name'] == node and one['state'] == 'attached' for one in json.loads(nodes.stdout))
+                one['name'] == node and one['state'] == 'attached'
+                for one in json.loads(nodes.stdout)
+            )
+
         until('node ' + node, attached)
         return child
 
     def run(self, *args):
-        return subprocess.run([BINARY, *args, '--coordinator=' + self.address], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            [BINARY, *args, '--coordinator=' + self.address],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
 
     def apply(self, job, nodes):
         file = os.path.join(self.folder, 'table.json')
@@ -140,14 +191,24 @@ class Bench:
 
     def channel(self):
         # A connection of its own for each, as TaskD makes them.
-        return grpc.insecure_channel(self.address, options=[('grpc.use_local_subchannel_pool', 1),
-                                                            ('grpc.max_send_message_length', 64 << 20)])
+        return grpc.insecure_channel(
+            self.address,
+            options=[
+                ('grpc.use_local_subchannel_pool', 1),
+                ('grpc.max_send_message_length', 64 << 20),
+            ],
+        )
 
     def call(self, method, request):
         with self.channel() as channel:
-            serialise = (lambda raw: raw) if isinstance(request, bytes) else UNARY[method][0].SerializeToString
-            return channel.unary_unary('/Recover/' + method, serialise, UNARY[method][1].FromString)(
-                request, timeout=60)
+            serialise = (
+                (lambda raw: raw)
+                if isinstance(request, bytes)
+                else UNARY[method][0].SerializeToString
+            )
+            return channel.unary_unary(
+                '/Recover/' + method, serialise, UNARY[method][1].FromString
+            )(request, timeout=60)
 
     def refused(self, method, request):
         """The status of a call that has to fail."""
@@ -159,14 +220,19 @@ class Bench:
 
     def listen(self, method, request):
         channel = self.channel()
-        call = channel.unary_stream('/Recover/' + method, STREAMS[method][0].SerializeToString,
-                                    STREAMS[method][1].FromString)(request)
+        call = channel.unary_stream(
+            '/Recover/' + method,
+            STREAMS[method][0].SerializeToString,
+            STREAMS[method][1].FromString,
+        )(request)
         return Heard(channel, call)
 
     def executor(self, job):
         heard = self.listen('SubscribeNotifyExecStressTest', pb.ClientInfo(jobId=job, role='taskd'))
-        until('a subscriber of ' + job,
-              lambda: self.run('stress', job, '--check', '--executor=subscriber').returncode == 0)
+        until(
+            'a subscriber of ' + job,
+            lambda: self.run('stress', job, '--check', '--executor=subscriber').returncode == 0,
+        )
         return heard
 
     def executor_again(self, job):
