@@ -12,11 +12,22 @@ namespace {
 // A job of 65,536 ranks, or a page of results, with room to spare.
 constexpr int kReceiveBytesMax = 64 << 20;
 
+// "head" and "[::1]" mean the default port, "::1" is an address without one.
+std::string WithPort(const std::string& coordinator) {
+  const std::size_t colon = coordinator.rfind(':');
+  const bool bare_ipv6 = colon != std::string::npos && coordinator.find(':') != colon &&
+                         coordinator.find(']') == std::string::npos;
+  if (bare_ipv6) return "[" + coordinator + "]:8899";
+  if (colon == std::string::npos || coordinator.ends_with("]")) return coordinator + ":8899";
+  return coordinator;
+}
+
 Code CodeOf(grpc::StatusCode code) {
   switch (code) {
     case grpc::StatusCode::NOT_FOUND:
       return Code::kNotFound;
     case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::CANCELLED:  // a coordinator that stops ends the calls under way
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Code::kUnavailable;
     case grpc::StatusCode::INVALID_ARGUMENT:
@@ -35,14 +46,14 @@ void ClientFlags::Declare(Flags* flags) {
       .Switch("json", &json, "print one JSON document on standard output, nothing else");
 }
 
-Client::Client(const std::string& coordinator) : coordinator_(coordinator) {
+Client::Client(const std::string& coordinator) : coordinator_(WithPort(coordinator)) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a cluster's coordinator is not behind one
   arguments.SetMaxReceiveMessageSize(kReceiveBytesMax);
   arguments.SetMaxSendMessageSize(kReceiveBytesMax);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   stub_ = admin::Admin::NewStub(
-      grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments));
+      grpc::CreateCustomChannel(coordinator_, grpc::InsecureChannelCredentials(), arguments));
 }
 
 void Client::Prepare(grpc::ClientContext* context) const {
@@ -56,10 +67,12 @@ Status Client::Explain(const grpc::Status& status) const {
     case grpc::StatusCode::UNAVAILABLE:
       // What gRPC itself says of a connection needs a hint; what a coordinator says does not.
       return Status(code, "coordinator " + Shown(coordinator_) + ": " + said +
-                              (said.starts_with("the coordinator")
+                              (said.find("connect") == std::string::npos
                                    ? ""
                                    : "; is it running there? (--coordinator or ASSAY_COORDINATOR "
                                      "says where)"));
+    case grpc::StatusCode::CANCELLED:
+      return Status(code, "coordinator " + Shown(coordinator_) + " stopped during the call");
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Status(code, "coordinator " + Shown(coordinator_) + " did not answer within " +
                               std::to_string(kDeadlineSeconds) + " s");

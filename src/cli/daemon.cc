@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/duration.h"
 #include "cli/flags.h"
 #include "cli/state_paths.h"
 #include "coordinator/coordinator.h"
@@ -22,6 +23,7 @@ constexpr char kName[] = "assay";
 constexpr char kDetails[] = "Commands (`assay COMMAND --help` tells more):\n";
 
 constexpr char kMore[] =
+    "\n`assay --version` prints the version.\n"
     "\nTimes are written with a unit: 200ms, 90s, 5m, 2h. Every flag --some-flag is also the "
     "environment\n"
     "variable ASSAY_SOME_FLAG and the line `some-flag = \"value\"` of the file given with "
@@ -104,8 +106,24 @@ void Declare(Options* o, Flags* flags) {
             "sim: outcomes, like 3:aic=faulty,5:p2p=hang (ok otherwise)");
 }
 
+// A time of nothing would make a verdict of every test.
+Status CheckTimes(const Settings& settings) {
+  constexpr Ms kLeast = 100;
+  const std::pair<const char*, Ms> times[] = {{"aic-deadline", settings.aic_deadline},
+                                              {"p2p-deadline", settings.p2p_deadline},
+                                              {"start-allowance", settings.start_allowance},
+                                              {"agent-timeout", settings.agent_timeout}};
+  for (const auto& [flag, ms] : times) {
+    if (ms >= kLeast) continue;
+    return InvalidError("--" + std::string(flag) + ": " + DurationText(ms) +
+                        " is too short; at least 100ms are needed");
+  }
+  return Status::Ok();
+}
+
 // Fills in what no flag said.
 Status Complete(Options* o, bool coordinator, bool agent) {
+  if (Status times = CheckTimes(o->coordinator.settings); !times.ok()) return times;
   const bool needs_folder =
       (coordinator && (o->coordinator.db.empty() || o->coordinator.port_file.empty())) ||
       (agent && o->agent.state_dir.empty());
@@ -118,6 +136,7 @@ Status Complete(Options* o, bool coordinator, bool agent) {
   if (o->coordinator.db.empty()) o->coordinator.db = folder + "/assay.db";
   if (o->coordinator.port_file.empty()) o->coordinator.port_file = folder + "/coordinator.port";
   if (o->agent.state_dir.empty()) o->agent.state_dir = folder + "/agent";
+  if (o->coordinator.db.find('/') == std::string::npos) o->coordinator.db.insert(0, "./");
   if (agent) {
     if (Status made = MakeFolders(o->agent.state_dir); !made.ok()) return made;
   }

@@ -40,7 +40,9 @@ int UnknownCommand(const Args& args) {
 
 }  // namespace
 
-int Dispatch(Args args) {
+namespace {
+
+int Run(Args args) {
   if (args.empty()) {
     std::cerr << "assay: say a role (--role=coordinator, --role=agent) or a command\n"
                  "`assay --help` lists them\n";
@@ -62,6 +64,16 @@ int Dispatch(Args args) {
     return command.run(std::move(args));
   }
   return UnknownCommand(args);
+}
+
+}  // namespace
+
+int Dispatch(Args args) {
+  const int status = Run(std::move(args));
+  std::cout.flush();
+  if (std::cout.good()) return status;
+  std::cerr << "assay: what was to be printed could not be written to standard output\n";
+  return status == kExitOk ? kExitFailed : status;
 }
 
 }  // namespace assay

@@ -82,7 +82,7 @@ class Flags::Impl {
     std::vector<std::string> added;
     for (const std::string& name : in_environment_) {
       const char* value = std::getenv(EnvironmentName(name).c_str());
-      if (value == nullptr) continue;
+      if (value == nullptr || *value == '\0') continue;  // exported empty: not said
       const std::string flag = "--" + name;
       const bool said = std::any_of(args->begin(), end, [&](const std::string& word) {
         return word == flag || word.starts_with(flag + "=");
@@ -92,8 +92,20 @@ class Flags::Impl {
     args->insert(args->begin(), added.begin(), added.end());
   }
 
+  // CLI11 takes `--name=` for a flag whose value is the next word.
+  static void SplitEmptyValues(std::vector<std::string>* args) {
+    for (std::size_t i = 0; i < args->size() && (*args)[i] != "--"; ++i) {
+      std::string& word = (*args)[i];
+      if (!word.starts_with("--") || word.find('=') != word.size() - 1) continue;
+      word.pop_back();
+      args->insert(args->begin() + static_cast<std::ptrdiff_t>(i) + 1, "");
+      ++i;
+    }
+  }
+
   std::optional<int> Parse(std::vector<std::string> args) {
     AddEnvironment(&args);
+    SplitEmptyValues(&args);
     std::reverse(args.begin(), args.end());  // as CLI11 takes them
     try {
       app_.parse(std::move(args));

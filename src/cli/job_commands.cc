@@ -64,7 +64,8 @@ int JobApply(Args args) {
       .Text("namespace", &name_space, "TEXT", "its namespace")
       .Text("framework", &framework, "TEXT", "pytorch, mindspore, ...")
       .Choice("status", &state, kStates,
-              "its state; without it a job with a ready table is running")
+              "its state; without it a new job with a ready table is running, a known one stays as "
+              "it is")
       .Text("master-addr", &master, "ADDRESS", "MASTER_ADDR of the training")
       .Text("shared-tor-ip", &tor, "ADDRESS", "its shared switch");
   if (const auto status = flags.Parse(std::move(args))) return *status;

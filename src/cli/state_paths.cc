@@ -30,9 +30,11 @@ Status MakeFolders(const std::string& folder) {
   for (std::size_t end = 1; end <= folder.size(); ++end) {
     if (end < folder.size() && folder[end] != '/') continue;
     const std::string part = folder.substr(0, end);
-    if (mkdir(part.c_str(), 0755) == 0 || IsFolder(part)) continue;
+    if (mkdir(part.c_str(), 0755) == 0) continue;
+    const int error = errno;
+    if (IsFolder(part)) continue;
     return UnavailableError("cannot make the folder " + ShownEnd(part, 200) + ": " +
-                            std::strerror(errno));
+                            std::strerror(error));
   }
   return Status::Ok();
 }

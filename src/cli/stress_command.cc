@@ -30,7 +30,8 @@ constexpr char kDetails[] =
     "  3  a rank did not answer before its deadline\n"
     "  5  something could not run\n"
     "  1  usage, connection or refusal\n\n"
-    "Ctrl-C asks whether to cancel the run or leave it. The test goes on without this command and "
+    "Ctrl-C asks whether to cancel the run or leave it (then the status is 1). The test goes on "
+    "without this command and "
     "through\n"
     "restarts of the coordinator; `assay run show RUN` has its results.\n\n"
     "JSON: as `assay run show --json`; with --check or --detach:\n"
@@ -122,11 +123,15 @@ bool AskWhatNow(Client* client, std::int64_t run, ProgressLine* line) {
     line->Say("run " + std::to_string(run) + " goes on; " + how);
     return false;
   }
-  std::cerr << "[c]ancel run " << run << ", [l]eave it running, or [w]ait on? " << std::flush;
-  char answer[64] = {};
-  const ssize_t got = read(STDIN_FILENO, answer, sizeof answer - 1);
-  if (got > 0 && (answer[0] == 'w' || answer[0] == 'W')) return true;
-  if (got > 0 && (answer[0] == 'c' || answer[0] == 'C')) {
+  char answer = '?';
+  while (answer != 'c' && answer != 'l' && answer != 'w') {
+    std::cerr << "[c]ancel run " << run << ", [l]eave it running, or [w]ait on? " << std::flush;
+    char typed[64] = {};
+    // The end of input, or another Ctrl-C, leaves.
+    answer = read(STDIN_FILENO, typed, sizeof typed - 1) > 0 ? typed[0] : 'l';
+  }
+  if (answer == 'w') return true;
+  if (answer == 'c') {
     admin::CancelRunRequest request;
     request.set_run(run);
     const auto response = client->Call(&admin::Admin::Stub::CancelRun, request);

@@ -25,6 +25,7 @@ class Cluster::Impl {
   void Step(const Event& event, const Stepping& step) {
     for (const std::string& node : lost_at_start_) {
       step.Store(PutNode{durable_.nodes.find(node)->second, false});
+      step.Note("node_lost", "", kNoRun, node, "the coordinator started anew");
     }
     lost_at_start_.clear();
     std::visit([&](const auto& happened) { On(happened, step); }, event);

@@ -140,7 +140,8 @@ std::optional<Refusal> CheckDevices(const StressContext& context, const std::str
       if (place.device < 0 || !wanted.contains({names[place.node], place.device})) continue;
       return Refusal{kRunning, "device " + std::to_string(place.device) + " of node " +
                                    Quoted(job.table->nodes[place.node].name) +
-                                   " is part of running job " + Quoted(id)};
+                                   " is part of running job " + Quoted(id) +
+                                   "; set that job complete when it is (`assay job status`)"};
     }
   }
   return std::nullopt;

@@ -76,3 +76,15 @@ TEST_CASE("the command line wins over the environment, that over the file") {
   CHECK(Values().Parse({"--config", file}) == kExitFailed);
   CHECK(Values().Parse({"--config", file + ".none"}) == kExitFailed);
 }
+
+TEST_CASE("an empty value is a value, not the next word; an empty variable says nothing") {
+  Values values;
+  setenv("ASSAY_LISTEN", "", 1);
+  CHECK_FALSE(values.Parse({"--insecure"}).has_value());
+  CHECK(values.listen == "127.0.0.1:8899");
+  CHECK_FALSE(values.Parse({"--listen=", "--count=3"}).has_value());
+  unsetenv("ASSAY_LISTEN");
+  CHECK(values.listen.empty());
+  CHECK(values.count == 3);
+  CHECK(Values().Parse({"--aic-deadline=", "--count=3"}) == kExitFailed);
+}

@@ -40,6 +40,7 @@ class WithoutCoordinator(unittest.TestCase):
             (['stress', 'j', '--op', 'aix'], 'did you mean aic?'),
             (['stress', 'j', '--excutor=agent'], 'did you mean --executor?'),
             (['--role=coordinator', '--aic-deadline=30'], '--aic-deadline: "30" has no unit'),
+            (['--role=coordinator', '--aic-deadline=0s'], '--aic-deadline: 0s is too short'),
             (['--role=agent', '--sim=3:aic=faulti', '--driver=sim'], 'faulty'),
             (['run', 'show', 'seven'], 'seven'),
             ([], '--help'),
@@ -92,6 +93,15 @@ class WithoutCoordinator(unittest.TestCase):
                     {n: sorted(p) for n, p in verdict['nodes'].items()},
                     name,
                 )
+
+    def test_output_that_nobody_can_have_is_no_success(self):
+        table = os.path.join(TABLES, '16_v10_one_device.json')
+        with open('/dev/full', 'wb') as full:
+            done = subprocess.run(
+                [BINARY, 'job', 'check', table, '--json'], stdout=full, stderr=subprocess.PIPE
+            )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'standard output', done.stderr)
 
     def test_nobody_listens(self):
         for args in (['job', 'list'], ['node', 'list'], ['stress', 'j'], ['run', 'list']):
@@ -316,6 +326,27 @@ class WithCoordinator(unittest.TestCase):
             {(r['outcome'], r['detail']) for r in shown['results']}, {('not_run', 'cancelled')}
         )
         self.assertIn('has ended', bench.run('run', 'cancel', str(run)).stderr)
+
+    def test_a_wait_goes_on_through_a_restart(self):
+        bench = self.bench
+        coordinator = bench.start_coordinator()
+        bench.start_agent('a', '--sim-op-ms=2500')
+        bench.apply('job', {'a': [0, 1]})
+        command = [BINARY, 'stress', 'job', '--op', 'aic', '--coordinator=' + bench.address]
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        until('the run', lambda: any(r['state'] == 'testing' for r in self.json('run', 'list')))
+        coordinator.terminate()
+        self.assertEqual(coordinator.wait(20), 0)
+        bench.start_coordinator(listen=bench.address)
+        out, said = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 0, out + said)
+        self.assertIn('the coordinator is back', said)
 
     def test_ctrl_c_without_a_terminal_leaves_the_run(self):
         bench = self.bench
