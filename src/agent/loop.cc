@@ -22,6 +22,7 @@ constexpr Ms kForcedWait = 60'000;  // for processes that are stuck in the kerne
 constexpr Ms kCommitPauseLeast = 50;
 constexpr Ms kCommitPauseMost = 1'000;
 constexpr Ms kKilledWait = 10'000;
+constexpr Ms kStandstill = 1'000;  // overslept by more: not for want of haste
 
 Ms WallNow() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -42,9 +43,10 @@ void PollFor(std::initializer_list<int> fds, Ms wait) {
 AgentClock::AgentClock() : wall_at_start_(WallNow()), start_(std::chrono::steady_clock::now()) {}
 
 Ms AgentClock::Now() const {
-  return wall_at_start_ + std::chrono::duration_cast<std::chrono::milliseconds>(
-                              std::chrono::steady_clock::now() - start_)
-                              .count();
+  return wall_at_start_ - left_out_ +
+         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                               start_)
+             .count();
 }
 
 AgentLoop::AgentLoop(LoopOptions options, Node self, Spooled spooled, LinkOptions link,
@@ -78,7 +80,13 @@ void AgentLoop::Wait() {
   if (forced_by_ != 0) until = std::min(until, forced_by_);
   if (leave_by_ > now) until = std::min(until, leave_by_);
   if (until - now >= kRest) spool_->Idle();
-  PollFor({inbox_->wake_fd(), workers_.poll_fd()}, held_.empty() ? until - now : 0);
+  const Ms planned = held_.empty() ? std::clamp(until - now, Ms{0}, kWaitMost) : 0;
+  PollFor({inbox_->wake_fd(), workers_.poll_fd()}, planned);
+  const Ms overslept = clock_.Now() - now - planned;
+  if (overslept < kStandstill) return;
+  LogWarn("the agent could not run for " + std::to_string(overslept / 1000) +
+          " s; its deadlines are moved by as much");
+  clock_.StoodStill(overslept);
 }
 
 void AgentLoop::TakeInputs(std::vector<BenchEvent>* events) {

@@ -24,13 +24,17 @@
 namespace assay {
 
 // Milliseconds since 1970 that only go forward: the clock of the machine at the start of the agent,
-// and then the time that has passed. Setting the clock moves no deadline.
+// and then the time that has passed. Setting the clock moves no deadline. Time in which the agent
+// itself could not run (it was stopped, the machine was starved) is left out: a worker's answer
+// that waited meanwhile was not late, and a deadline that seems to have passed was not looked at.
 class AgentClock {
  public:
   AgentClock();
   Ms Now() const;
+  void StoodStill(Ms ms) { left_out_ += ms; }
 
  private:
+  Ms left_out_ = 0;
   const Ms wall_at_start_;
   const std::chrono::steady_clock::time_point start_;
 };
@@ -64,7 +68,7 @@ class AgentLoop {
   void BeginAnew();
   bool LeavesWithoutDisk() const;
 
-  const AgentClock clock_;
+  AgentClock clock_;
   const LoopOptions options_;
   const Node self_;
   Spool* const spool_;

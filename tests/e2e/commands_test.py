@@ -307,6 +307,22 @@ class WithCoordinator(unittest.TestCase):
             self.assertIn(f'run {run}', done.stderr)
         self.assertEqual(bench.run('run', 'cancel', str(run)).returncode, 0)
 
+    def test_an_agent_that_was_stopped_calls_no_answer_late(self):
+        bench = self.bench
+        bench.start_coordinator('--aic-deadline=4s')
+        agent = bench.start_agent('a', '--sim-op-ms=1500')
+        bench.apply('job', {'a': [0, 1]})
+        run = str(self.json('stress', 'job', '--op', 'aic', '--detach')['run'])
+        until('the test', lambda: self.json('run', 'show', run)['state'] == 'testing')
+        agent.send_signal(signal.SIGSTOP)
+        time.sleep(6)
+        agent.send_signal(signal.SIGCONT)
+        shown = until(
+            'the end',
+            lambda: (lambda r: r if r['ended_ms'] else None)(self.json('run', 'show', run)),
+        )
+        self.assertEqual({r['outcome'] for r in shown['results']}, {'ok'}, shown['results'])
+
     def test_cancel(self):
         bench = self.bench
         bench.start_coordinator('--kill-grace=300ms')
