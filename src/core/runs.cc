@@ -98,6 +98,13 @@ std::optional<Runs::Place> Runs::Find(RunId id, std::int32_t rank) {
   return Place{&run, &live->second, &*it};
 }
 
+// To end a worker, or to make its device safe: an agent takes some seconds for each even when the
+// grace is short.
+Ms Runs::EndTime() const {
+  constexpr Ms kLeast = 10'000;
+  return std::max(settings_.kill_grace, kLeast);
+}
+
 // How long these ops may take. An agent gets a grace for each and the time to make the device safe
 // after a kill; a subscriber a minute for its whole reply.
 Ms Runs::Budget(Executor executor, OpSet ops) const {
@@ -106,7 +113,7 @@ Ms Runs::Budget(Executor executor, OpSet ops) const {
   for (Op op : kAllOps) {
     if (!ops.Has(op)) continue;
     budget += op == Op::kAic ? settings_.aic_deadline : settings_.p2p_deadline;
-    if (agent) budget += 2 * settings_.kill_grace;
+    if (agent) budget += 2 * EndTime();
   }
   return budget;
 }

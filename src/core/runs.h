@@ -88,6 +88,7 @@ class Runs {
                   const Stepping& step);
   void ReleasePart(const Run& run, std::uint32_t part, const Stepping& step);
   void Conclude(Run* run, const Stepping& step);  // if nothing is missing; `run` is then closed
+  Ms EndTime() const;
   Ms Budget(Executor executor, OpSet ops) const;
 
   // runs_agents.cc: who executes on nodes

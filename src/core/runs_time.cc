@@ -20,8 +20,7 @@ Status Runs::AskCancel(RunId id, const std::string& who, const Stepping& step, R
     run.cancelled = true;
     if (run.executor == Executor::kAgent) {
       // Ops under way get their grace and a kill; an agent that is away may come back meanwhile.
-      run.deadline =
-          std::min(run.deadline, step.now + settings_.start_allowance + 3 * settings_.kill_grace);
+      run.deadline = std::min(run.deadline, step.now + settings_.start_allowance + 3 * EndTime());
     }
     step.Note("run_cancel_asked", run.job, id, "", who.empty() ? "" : "by " + who);
     const bool begun = run.started > 0;

@@ -34,9 +34,9 @@ class Kill(unittest.TestCase):
         finally:
             connection.close()
 
-    def start_run(self, job):
+    def start_run(self, job, *flags):
         def started():
-            done = self.bench.run('stress', job, '--detach', '--json')
+            done = self.bench.run('stress', job, '--detach', '--json', *flags)
             return done.stdout if done.returncode == 0 else None
 
         return json.loads(until('a run of ' + job, started, 60))['run']
@@ -119,7 +119,7 @@ class Kill(unittest.TestCase):
         )
         agent = bench.start_agent('a', '--sim-op-ms=60000')
         bench.apply('job', {'a': [0, 1]})
-        run = self.start_run('job')
+        run = self.start_run('job', '--op', 'aic')
         until(
             'the start',
             lambda: self.database(
