@@ -14,6 +14,14 @@ std::string Hex(unsigned value, int digits) {
   return text;
 }
 
+// The code point of a control at the front of text: up to three bytes long.
+unsigned ControlPoint(std::string_view text) {
+  const unsigned first = Byte(text, 0);
+  if (first < 0x80) return first;
+  if (first < 0xE0) return ((first & 0x1F) << 6) | (Byte(text, 1) & 0x3F);
+  return ((first & 0x0F) << 12) | ((Byte(text, 1) & 0x3F) << 6) | (Byte(text, 2) & 0x3F);
+}
+
 // The next printable piece of text and how many bytes of text it stands for.
 std::size_t NextPiece(std::string_view text, std::string* piece) {
   const int length = Utf8Length(text);
@@ -28,7 +36,7 @@ std::size_t NextPiece(std::string_view text, std::string* piece) {
   } else if (text[0] == '\t') {
     *piece = "\\t";
   } else {
-    *piece = "\\u" + Hex(length == 1 ? Byte(text, 0) : Byte(text, 1), 4);
+    *piece = "\\u" + Hex(ControlPoint(text), 4);
   }
   return static_cast<std::size_t>(length);
 }
@@ -54,7 +62,13 @@ int Utf8Length(std::string_view text) {
 bool IsControl(std::string_view text) {
   const unsigned first = Byte(text, 0);
   if (first < 0x20 || first == 0x7F) return true;
-  return first == 0xC2 && text.size() > 1 && Byte(text, 1) < 0xA0;
+  if (first == 0xC2) return text.size() > 1 && Byte(text, 1) < 0xA0;
+  if (first != 0xE2 || text.size() < 3) return false;
+  // U+202A..U+202E and U+2066..U+2069 turn the direction of what follows: "txt.exe" reads
+  // otherwise.
+  const unsigned last = Byte(text, 2);
+  return (Byte(text, 1) == 0x80 && last >= 0xAA && last <= 0xAE) ||
+         (Byte(text, 1) == 0x81 && last >= 0xA6 && last <= 0xA9);
 }
 
 std::size_t CharacterCount(std::string_view utf8) {

@@ -13,6 +13,10 @@ TEST_CASE("outside text is shown without what could spoil a terminal or a messag
   CHECK(Shown("") == "");
   CHECK(Shown("a\nb\tc\x1b[1m\x7f") == "a\\nb\\tc\\u001b[1m\\u007f");
   CHECK(Shown("\xC2\x85") == "\\u0085");  // C1: "next line"
+  CHECK(Shown("a\xE2\x80\xAE"
+              "b\xE2\x81\xA6"
+              "c") == "a\\u202eb\\u2066c");  // bidirectional
+  CHECK(Shown("\xE2\x80\xA9\xE2\x80\xAF") == "\xE2\x80\xA9\xE2\x80\xAF");
   CHECK(Shown("\xFF\xC3") == "\\xff\\xc3");
   CHECK(Shown("节点\xF0\x9F\x9A\x80") == "节点\xF0\x9F\x9A\x80");
   CHECK(Quoted("a b") == "\"a b\"");

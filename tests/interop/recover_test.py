@@ -191,7 +191,7 @@ class BadInput(Suite):
             self.refused_shortly(many)
             self.refused_shortly(wide)
             self.refused_shortly(replies, 'ReplyStressTestResult', (0,))
-            if turn == 2:
+            if turn == 4:
                 settled = self.memory_kib()
         self.assertLess(self.memory_kib(), settled + 32 * 1024)
 
