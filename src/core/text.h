@@ -36,7 +36,8 @@ std::string Count(std::size_t count, std::string_view one, std::string_view many
 // !empty.
 int Utf8Length(std::string_view text);
 
-// C0, DEL, C1 or a change of writing direction at the front of text. REQUIRES: Utf8Length(text) > 0.
+// C0, DEL, C1 or a change of writing direction at the front of text.
+// REQUIRES: Utf8Length(text) > 0.
 bool IsControl(std::string_view text);
 
 // Characters (code points) of valid UTF-8.
