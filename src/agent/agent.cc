@@ -19,7 +19,7 @@
 namespace assay {
 namespace {
 
-constexpr Ms kFqdnWait = 5'000;
+constexpr Ms kFqdnWait = 2'000;
 constexpr Ms kInventoryWait = 60'000;
 
 }  // namespace

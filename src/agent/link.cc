@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <deque>
 #include <random>
@@ -86,15 +87,28 @@ class Stream final
     LetGo();
   }
 
+  // Ends it and deletes it when gRPC is done with it, now or later.
+  static void Leave(std::unique_ptr<Stream> stream) {
+    stream->Cancel();
+    if (stream->end_.exchange(End::kLeft, std::memory_order_acq_rel) == End::kEnded) return;
+    (void)stream.release();
+  }
+
  private:
+  enum class End : std::uint8_t { kNotYet, kEnded, kLeft };
+
   void OnReadDone(bool ok) override { Post(AgentInput::Kind::kStreamRead, ok); }
   void OnWriteDone(bool ok) override { Post(AgentInput::Kind::kStreamWrote, ok); }
   void OnDone(const grpc::Status& status) override {
     status_ = status;
-    // The loop may delete this as soon as the input is posted.
-    std::shared_ptr<AgentInbox> inbox = inbox_;
+    // The loop may delete this from here on.
+    const std::shared_ptr<AgentInbox> inbox = inbox_;
     AgentInput input{AgentInput::Kind::kStreamEnded, true, id_};
-    (void)inbox->Post(std::move(input));
+    if (end_.exchange(End::kEnded, std::memory_order_acq_rel) == End::kLeft) {
+      delete this;
+    } else {
+      (void)inbox->Post(std::move(input));
+    }
   }
   void Post(AgentInput::Kind kind, bool ok) {
     AgentInput input{kind, ok, id_};
@@ -110,6 +124,9 @@ class Stream final
   fleet::AgentMessage outgoing_;        // the same for the write
   grpc::Status status_;
   bool held_ = true;  // the loop's
+  // Whoever of gRPC (kEnded) and the loop (kLeft) comes second deletes it, if the loop leaves it;
+  // acquire and release, so that it sees what the first one did.
+  std::atomic<End> end_{End::kNotYet};
 };
 
 // A word of the coordinator, and not of the connection or of gRPC.
@@ -182,10 +199,7 @@ class Link::Impl {
       : options_(std::move(options)), inbox_(std::move(inbox)), random_(std::random_device()()) {}
 
   ~Impl() {
-    if (stream_ == nullptr) return;
-    // gRPC still uses it and will say so to the inbox, which it keeps alive.
-    stream_->Cancel();
-    (void)stream_.release();
+    if (stream_ != nullptr) Stream::Leave(std::move(stream_));
   }
 
   void Handle(const AgentInput& input, Ms now, std::vector<BenchEvent>* out) {

@@ -19,7 +19,8 @@
 // waited for. HTTP/2 pings find a coordinator that is gone without a word.
 //
 // Thread safety: none, the agent's loop owns it; gRPC's threads only post to the inbox. A stream
-// that has not ended when the link is destroyed (see Close) is left to gRPC, with what it needs.
+// that has not ended when the link is destroyed (see Close) is left to gRPC, with what it needs,
+// and deleted when gRPC is done with it.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "core/text.h"
 
 namespace assay {
 namespace {
@@ -23,6 +24,7 @@ constexpr Ms kCommitPauseLeast = 50;
 constexpr Ms kCommitPauseMost = 1'000;
 constexpr Ms kKilledWait = 10'000;
 constexpr Ms kStandstill = 1'000;  // overslept by more: not for want of haste
+constexpr std::size_t kDetailShown = 200;
 
 Ms WallNow() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -36,6 +38,18 @@ void PollFor(std::initializer_list<int> fds, Ms wait) {
   nfds_t count = 0;
   for (const int fd : fds) look[count++] = {fd, POLLIN, 0};
   poll(look.data(), count, static_cast<int>(std::clamp(wait, Ms{0}, kWaitMost)));
+}
+
+// What an operator wants to find in the log of a node.
+void Say(const SpoolRecord& record) {
+  if (const auto* run = std::get_if<SpoolRun>(&record)) {
+    LogInfo("run " + std::to_string(run->assign.run) + " of job " + Quoted(run->assign.job) + ": " +
+            Count(run->assign.ranks.size(), "rank", "ranks") + " here");
+  } else if (const auto* said = std::get_if<SpoolOutcome>(&record)) {
+    LogInfo("run " + std::to_string(said->key.run) + " rank " + std::to_string(said->key.rank) +
+            " " + std::string(Name(said->key.op)) + ": " + std::string(Name(said->outcome.code)) +
+            ", " + Shown(said->outcome.detail, kDetailShown));
+  }
 }
 
 }  // namespace
@@ -145,6 +159,7 @@ void AgentLoop::StepAll(const std::vector<BenchEvent>& events) {
     BeginAnew();
     return;
   }
+  for (const SpoolRecord& record : out.records) Say(record);
   for (const BenchEffect& effect : out.effects) Perform(effect, stream);
   bench_due_ = bench_.NextDeadline(clock_.Now());
 }
