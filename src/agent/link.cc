@@ -7,6 +7,7 @@
 #include <charconv>
 #include <deque>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "base/log.h"
@@ -105,7 +106,9 @@ class Stream final
     const std::shared_ptr<AgentInbox> inbox = inbox_;
     AgentInput input{AgentInput::Kind::kStreamEnded, true, id_};
     if (end_.exchange(End::kEnded, std::memory_order_acq_rel) == End::kLeft) {
-      delete this;
+      // Not here: with the last channel goes the queue that runs this reaction, and it would wait
+      // for its own thread.
+      std::thread([this] { delete this; }).detach();
     } else {
       (void)inbox->Post(std::move(input));
     }
