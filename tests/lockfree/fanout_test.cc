@@ -131,7 +131,7 @@ TEST_CASE("fan-out: many producers, queues and workers") {
   }
   std::vector<std::thread> threads;
   for (std::uint32_t producer = 0; producer < producers; ++producer) {
-    threads.emplace_back([&queues, producer, items] { PostTo(queues, producer, items); });
+    threads.emplace_back([&queues, producer] { PostTo(queues, producer, items); });
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(Eventually([&] { return Handled(queues) == 4 * producers * items; }));

@@ -121,7 +121,7 @@ TEST_CASE("mailbox: many producers, nothing lost, doubled or overtaken") {
   Ledger ledger(producers);
   std::vector<std::thread> threads;
   for (std::uint32_t producer = 0; producer < producers; ++producer) {
-    threads.emplace_back([&mailbox, producer, items] { PostAll(&mailbox, producer, items); });
+    threads.emplace_back([&mailbox, producer] { PostAll(&mailbox, producer, items); });
   }
   CHECK(TakeAll(&mailbox, &ledger, producers * items, max, polls).empty());
   for (std::thread& thread : threads) thread.join();

@@ -63,7 +63,7 @@ class Shared {
   virtual void AddTo(Picture* picture) const = 0;
 
  protected:
-  ~Shared();
+  virtual ~Shared();
   void Touch() const;  // fails on what Retire was told of
 
  private:
@@ -163,7 +163,7 @@ class Atomic : public Shared {
     if (kOrdered && order != std::memory_order_relaxed && order != std::memory_order_release) {
       AcquireFrom(released_);
     }
-    Observe(value_);
+    Observe(static_cast<std::uint64_t>(value_));
   }
   T Change(std::memory_order order, T desired) {
     Touch();

@@ -65,7 +65,7 @@ Status Refusal(const std::string& file, const Schema& schema = kFirst) {
 
 TEST_CASE("a new file is made with its mode, in WAL, synced, with its version") {
   TempDir dir;
-  for (const mode_t mode : {0644, 0600}) {
+  for (const mode_t mode : {0644U, 0600U}) {
     const std::string file = dir / std::to_string(mode);
     Result<std::unique_ptr<DatabaseFile>> opened = DatabaseFile::Open(file, kFirst, mode);
     REQUIRE(opened.ok());
