@@ -144,7 +144,7 @@ class Kill(unittest.TestCase):
         coordinator.kill()
         coordinator.wait()
         coordinator = self.restart_coordinator()
-        second = bench.executor_again('job')
+        second = bench.executor('job')
         reply = pb.StressTestResult(
             jobId='job',
             stressResult={

@@ -313,7 +313,7 @@ class WithCoordinator(unittest.TestCase):
         agent = bench.start_agent('a', '--sim-op-ms=1500')
         bench.apply('job', {'a': [0, 1]})
         run = str(self.json('stress', 'job', '--op', 'aic', '--detach')['run'])
-        until('the test', lambda: self.json('run', 'show', run)['state'] == 'testing')
+        until('the test', lambda: bench.begun('a', run) == 2)
         agent.send_signal(signal.SIGSTOP)
         time.sleep(6)
         agent.send_signal(signal.SIGCONT)
@@ -329,7 +329,7 @@ class WithCoordinator(unittest.TestCase):
         bench.start_agent('a', '--sim-op-ms=60000')
         bench.apply('job', {'a': [0, 1]})
         run = self.json('stress', 'job', '--detach')['run']
-        until('the test', lambda: self.json('run', 'show', str(run))['state'] == 'testing')
+        until('the test', lambda: bench.begun('a', run) == 2)
         self.json('run', 'cancel', str(run))
         shown = until(
             'the end',
@@ -348,39 +348,25 @@ class WithCoordinator(unittest.TestCase):
         coordinator = bench.start_coordinator()
         bench.start_agent('a', '--sim-op-ms=2500')
         bench.apply('job', {'a': [0, 1]})
-        command = [BINARY, 'stress', 'job', '--op', 'aic', '--coordinator=' + bench.address]
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        until('the run', lambda: any(r['state'] == 'testing' for r in self.json('run', 'list')))
+        wait = bench.start('wait', 'stress', 'job', '--op', 'aic', '--coordinator=' + bench.address)
+        until('the wait', lambda: 'run 1 testing' in bench.log('wait'))
         coordinator.terminate()
         self.assertEqual(coordinator.wait(20), 0)
+        until('its notice', lambda: 'waiting for it, run 1 goes on' in bench.log('wait'))
         bench.start_coordinator(listen=bench.address)
-        out, said = child.communicate(timeout=60)
-        self.assertEqual(child.returncode, 0, out + said)
-        self.assertIn('the coordinator is back', said)
+        self.assertEqual(wait.wait(60), 0, bench.log('wait'))
+        self.assertIn('the coordinator is back', bench.log('wait'))
 
     def test_ctrl_c_without_a_terminal_leaves_the_run(self):
         bench = self.bench
         bench.start_coordinator()
         bench.start_agent('a', '--sim-op-ms=60000')
         bench.apply('job', {'a': [0, 1]})
-        child = subprocess.Popen(
-            [BINARY, 'stress', 'job', '--coordinator=' + bench.address],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        until('the run', lambda: any(r['state'] == 'testing' for r in self.json('run', 'list')))
-        child.send_signal(signal.SIGINT)
-        _, said = child.communicate(timeout=20)
-        self.assertEqual(child.returncode, 1)
-        self.assertIn('assay run cancel 1', said)
+        wait = bench.start('wait', 'stress', 'job', '--coordinator=' + bench.address)
+        until('the wait', lambda: 'run 1 testing' in bench.log('wait'))
+        wait.send_signal(signal.SIGINT)
+        self.assertEqual(wait.wait(20), 1)
+        self.assertIn('assay run cancel 1', bench.log('wait'))
         self.assertEqual(self.json('run', 'show', '1')['state'], 'testing')
 
     def test_nodes(self):
@@ -447,11 +433,7 @@ class Daemons(unittest.TestCase):
         agent = bench.start_agent('a', '--sim-op-ms=1500')
         bench.apply('job', {'a': [0, 1]})
         run = str(json.loads(bench.run('stress', 'job', '--detach', '--json').stdout)['run'])
-        until(
-            'the test',
-            lambda: json.loads(bench.run('run', 'show', run, '--json').stdout)['state']
-            == 'testing',
-        )
+        until('the test', lambda: bench.begun('a', run) == 2)
         agent.terminate()
         self.assertEqual(agent.wait(30), 0)
         shown = json.loads(bench.run('run', 'show', run, '--json').stdout)
@@ -461,11 +443,7 @@ class Daemons(unittest.TestCase):
 
         agent = bench.start_agent('a', '--sim-op-ms=60000')
         run = str(json.loads(bench.run('stress', 'job', '--detach', '--json').stdout)['run'])
-        until(
-            'the test',
-            lambda: json.loads(bench.run('run', 'show', run, '--json').stdout)['state']
-            == 'testing',
-        )
+        until('the test', lambda: bench.begun('a', run) == 2)
         agent.terminate()
         time.sleep(0.5)
         self.assertIsNone(agent.poll())

@@ -25,9 +25,8 @@ const reply = (job, ranks) => bench.call('ReplyStressTestResult', {
 });
 const executor = async (job) => {
   const heard = bench.listen('SubscribeNotifyExecStressTest', {jobId: job, role: 'taskd'});
-  // The stream stands when a test is planned on it.
-  const planned = () => bench.run('stress', job, '--check', '--executor=subscriber').status === 0;
-  await until('a subscriber', planned);
+  // With its metadata the server says that this stream hears of every test from now on.
+  await until('a notify stream', () => heard.metadata);
   return heard;
 };
 

@@ -170,9 +170,7 @@ class BadInput(Suite):
                     else pb.StressTestRequest(jobID=job)
                 )
                 code, text = self.bench.listen(method, request).end()
-                self.assertIn(
-                    code, (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT)
-                )
+                self.assertIn(code, (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT))
                 self.assertLess(len(text.encode()), 1024)
 
     def test_bytes_that_are_no_text(self):

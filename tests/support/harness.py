@@ -6,6 +6,7 @@ import json
 import os
 import queue
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -89,19 +90,30 @@ def rank_table(nodes):
 
 
 class Heard:
-    """A server stream that remembers what came. end() waits for its status."""
+    """A server stream that remembers what came. end() waits for its status.
+
+    accepted() waits until the server has sent its metadata: a notify stream hears of every test
+    from then on.
+    """
 
     def __init__(self, channel, call):
         self.messages, self.call, self._channel, self._ended = [], call, channel, queue.Queue()
+        self._accepted = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
         try:
+            self.call.initial_metadata()
+            self._accepted.set()
             for message in self.call:
                 self.messages.append(message)
             self._ended.put((grpc.StatusCode.OK, ''))
         except grpc.RpcError as error:
             self._ended.put((error.code(), error.details()))
+
+    def accepted(self, seconds=20):
+        if not self._accepted.wait(seconds):
+            raise AssertionError(f'waited {seconds} s in vain: the metadata of a stream')
 
     def end(self, seconds=20):
         return self._ended.get(timeout=seconds)
@@ -228,18 +240,21 @@ class Bench:
         return Heard(channel, call)
 
     def executor(self, job):
+        """A training agent's subscription."""
         heard = self.listen('SubscribeNotifyExecStressTest', pb.ClientInfo(jobId=job, role='taskd'))
-        until(
-            'a subscriber of ' + job,
-            lambda: self.run('stress', job, '--check', '--executor=subscriber').returncode == 0,
-        )
+        heard.accepted()
         return heard
 
-    def executor_again(self, job):
-        """A subscriber of a job that is under test: it stands when its stream has been accepted."""
-        heard = self.listen('SubscribeNotifyExecStressTest', pb.ClientInfo(jobId=job, role='taskd'))
-        until('a subscriber of ' + job, lambda: heard.call.is_active())
-        return heard
+    def begun(self, node, run):
+        """How many ops of the run the node's agent has begun, by its own books."""
+        file = os.path.join(self.folder, 'agent-' + node, 'agent.db')
+        connection = sqlite3.connect(f'file:{file}?mode=ro', uri=True, timeout=20)
+        try:
+            return connection.execute(
+                'select count(*) from ops where run = ? and begun is not null', (run,)
+            ).fetchone()[0]
+        finally:
+            connection.close()
 
     def stop(self):
         for child in self.children:
