@@ -17,6 +17,9 @@
 
 namespace assay {
 
+// The device_id of a rank that runs on the host's processor, in a ClusterD table.
+inline constexpr std::string_view kHostDevice = "-1";
+
 struct RankPlace {
   std::int32_t rank = 0;
   std::int32_t device = -1;  // physical id; -1: the rank runs on the host's processor

@@ -51,7 +51,7 @@ bool HostReader::Read(const std::string& label, JsonWalker& walker) {
       {"server_name", &host_.server_name}, {shape_.id, &host_.id}, {"host_ip", &host_.host_ip}};
   NodeName name;
   if (!builder_.ReadNodeName(fields, label, &name)) return false;
-  if (name.text.empty()) {
+  if (name.text.empty() && !(shape_.converted && head_.version.raw == "2.0")) {
     return builder_.FailAt(
         host_.offset, label + " has no server_name, " + std::string(shape_.id) + " or host_ip");
   }
@@ -61,20 +61,25 @@ bool HostReader::Read(const std::string& label, JsonWalker& walker) {
   if (host_.host_ip.type == JsonType::kString) {
     builder_.AddHostAddress(node, host_.host_ip.Text());
   }
-  return ReadDevices(label + " (" + Shown(name.text) + ")", node);
+  return ReadDevices(label + " (" + Shown(name.text) + ")", name.text.empty(), node);
 }
 
-bool HostReader::ReadDevices(const std::string& label, std::uint32_t node) {
+bool HostReader::ReadDevices(const std::string& label, bool unnamed, std::uint32_t node) {
+  const bool converted = shape_.converted && head_.status.raw == "complete";
   const std::size_t before = builder_.rank_count();
-  const bool read = ForEachObject(host_.devices, shape_.devices, label, head_.text, builder_,
-                                  [&](std::size_t, JsonWalker& walker) {
-                                    const DeviceObject device = ReadDevice(walker);
-                                    const JsonScalar* rank = RankOf(device, label);
-                                    if (rank == nullptr) return false;
-                                    Judge(device);
-                                    return builder_.AddRank(node, *rank, device.device_id,
-                                                            shape_.device_optional, device.offset);
-                                  });
+  const bool read =
+      ForEachObject(host_.devices, shape_.devices, label, head_.text, builder_,
+                    [&](std::size_t, JsonWalker& walker) {
+                      DeviceObject device = ReadDevice(walker);
+                      const JsonScalar* rank = RankOf(device, label);
+                      if (rank == nullptr) return false;
+                      Judge(device);
+                      if (unnamed) builder_.ranks_without_node.Add(Shown(rank->raw));
+                      const bool on_host = converted && device.device_id.raw == kHostDevice;
+                      if (on_host) device.device_id = {};
+                      return builder_.AddRank(node, *rank, device.device_id,
+                                              on_host || shape_.device_optional, device.offset);
+                    });
   if (!read) return false;
   const std::size_t devices = builder_.rank_count() - before;
   if (!host_.rank_id.null() && devices > 1) {

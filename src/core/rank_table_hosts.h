@@ -19,8 +19,10 @@ struct HostShape {
   std::string_view devices;  // its list
   bool host_rank = false;    // "lab" tables: a rank_id on the host, which then has one device
   bool device_optional = false;
+  // What HcclJson() makes of other forms: servers without any name (of 2.0), kHostDevice.
+  bool converted = false;
 };
-inline constexpr HostShape kServerShape{"server_id", "device"};
+inline constexpr HostShape kServerShape{"server_id", "device", false, false, true};
 inline constexpr HostShape kInstanceShape{"server_id", "devices", true};
 inline constexpr HostShape kNodeShape{"node_addr", "ranks", false, true};
 
@@ -47,7 +49,7 @@ class HostReader {
   std::size_t node_count() const { return nodes_.size(); }  // distinct ones
 
  private:
-  bool ReadDevices(const std::string& label, std::uint32_t node);
+  bool ReadDevices(const std::string& label, bool unnamed, std::uint32_t node);
   const JsonScalar* RankOf(const DeviceObject& device, const std::string& label);
   void Judge(const DeviceObject& device);
 

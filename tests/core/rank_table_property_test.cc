@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/rank_table.h"
+#include "tests/core/hccl_json_invariants.h"
 #include "tests/core/rank_table_invariants.h"
 #include "tests/core/table_writer.h"
 
@@ -91,6 +92,7 @@ TEST_CASE("damaged tables are judged without harm") {
     const TableReading reading = ReadRankTable(text, "table");
     INFO("seed " << seed << "\n" << reading.error);
     REQUIRE(BrokenInvariant(reading) == "");
+    REQUIRE(BrokenHcclJson(text, reading) == "");
     ++verdicts[reading.verdict];
   }
   CHECK(verdicts[TableVerdict::kReject] > 1'000);

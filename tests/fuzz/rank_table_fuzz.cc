@@ -1,4 +1,5 @@
-// Any bytes at all are a rank table's text: the answer must be sane. Built for libFuzzer with
+// Any bytes at all are a rank table's text: the answer must be sane, and so
+// must be what job signals make of it. Built for libFuzzer with
 // -Dfuzz=true (clang), and always with replay.cc, which feeds it the fixtures and random damage.
 #include <cstddef>
 #include <cstdint>
@@ -8,12 +9,14 @@
 #include <string_view>
 
 #include "core/rank_table.h"
+#include "tests/core/hccl_json_invariants.h"
 #include "tests/core/rank_table_invariants.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const assay::TableReading reading = assay::ReadRankTable(text, "fuzz");
-  const std::string broken = assay::BrokenInvariant(reading);
+  std::string broken = assay::BrokenInvariant(reading);
+  if (broken.empty()) broken = assay::BrokenHcclJson(text, reading);
   if (!broken.empty()) {
     std::fprintf(stderr, "broken: %s\n%s\n", broken.c_str(), reading.error.c_str());
     std::abort();
