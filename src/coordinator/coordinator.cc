@@ -25,6 +25,7 @@
 #include "coordinator/recover_service.h"
 #include "coordinator/store_storage.h"
 #include "coordinator/worker.h"
+#include "core/ids.h"
 #include "wire/grpc_log.h"
 
 namespace assay {
@@ -32,6 +33,8 @@ namespace {
 
 constexpr int kReceiveMax = 16 << 20;  // a reply of 65,536 ranks has up to 5.4 MB
 constexpr int kReflectionThreads = 16;
+constexpr Ms kIdleTimeoutMin = 20'000;
+constexpr Ms kIdleTimeoutMax = 86'400'000;
 constexpr auto kStopGrace = std::chrono::seconds(2);
 
 int FanoutWorkers(int wanted) {
@@ -40,20 +43,22 @@ int FanoutWorkers(int wanted) {
   return std::clamp(processors / 2, 1, 4);
 }
 
-// docs/wire.md 1 and 9: clients ping every 3 s, some from timers that jitter; the server's own ping
-// after 60 s, and 50 s for the answer, which is a TCP user timeout too and so must bear a reader
-// that pauses.
-void SetTransport(grpc::ServerBuilder* builder, const IntakeLimits& limits) {
+// docs/wire.md 1 and 9: clients ping every 3 s, some from timers that jitter. The server's own ping
+// goes after half of the idle timeout (60 s of 120 s). The answer has the other half, less 10 s
+// that timers and the way need; it is a TCP user timeout too and so must bear a reader that pauses.
+void SetTransport(grpc::ServerBuilder* builder, const CoordinatorOptions& options) {
+  const Ms half = options.idle_timeout / 2;
   builder->SetMaxReceiveMessageSize(kReceiveMax);
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 50'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(half));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                              static_cast<int>(std::max(half - 10'000, half / 2)));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 900);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // Above our own limit, which answers; this one would let clients wait without a word.
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                              static_cast<int>(limits.streams_max + 1000));
+                              static_cast<int>(options.limits.streams_max + 1000));
   // Reflection is the only service with threads of its own.
   builder->SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder->SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
@@ -84,6 +89,7 @@ class Coordinator::Impl {
   std::string address() const { return address_.Text(); }
 
  private:
+  Status CheckOptions();
   Status CheckAddress();
   Status OpenStore();
   Status StartThreads();
@@ -113,12 +119,21 @@ class Coordinator::Impl {
 Status Coordinator::Impl::Start() {
   QuietGrpc();
   RaiseFileLimit();
-  for (const auto step :
-       {&Impl::CheckAddress, &Impl::OpenStore, &Impl::StartThreads, &Impl::Serve}) {
+  for (const auto step : {&Impl::CheckOptions, &Impl::CheckAddress, &Impl::OpenStore,
+                          &Impl::StartThreads, &Impl::Serve}) {
     if (Status status = (this->*step)(); !status.ok()) return status;
   }
   if (options_.port_file.empty()) return Status::Ok();
   return WritePortFile(options_.port_file, address());
+}
+
+Status Coordinator::Impl::CheckOptions() {
+  if (options_.idle_timeout < kIdleTimeoutMin || options_.idle_timeout > kIdleTimeoutMax) {
+    return InvalidError("--idle-timeout=" + Seconds(options_.idle_timeout) + " is not within " +
+                        Seconds(kIdleTimeoutMin) + " and " + Seconds(kIdleTimeoutMax));
+  }
+  if (options_.subscriber_buffer == 0) return InvalidError("--subscriber-buffer=0: give it room");
+  return Status::Ok();
 }
 
 Status Coordinator::Impl::CheckAddress() {
@@ -174,7 +189,7 @@ Status Coordinator::Impl::Serve() {
   services_.push_back(MakeFleetService(&intake_, &parser_));
   services_.push_back(MakeAdminService(&intake_, &parser_, &reader_, reads_.get()));
   grpc::ServerBuilder builder;
-  SetTransport(&builder, options_.limits);
+  SetTransport(&builder, options_);
   int port = 0;
   builder.AddListeningPort(address_.Text(), grpc::InsecureServerCredentials(), &port);
   for (const std::unique_ptr<grpc::Service>& service : services_) {

@@ -6,12 +6,13 @@
 //   ... wait for a signal ...
 //   (*coordinator)->Stop();
 //
-// It serves ClusterD's Recover, the agents' Fleet, the operators' Admin, gRPC's health and
-// reflection, on one port, in plain text: beyond loopback only on demand.
+// It serves ClusterD's Recover, the agents' Fleet, the operators' Admin, gRPC's health
+// and reflection, on one port, in plain text: beyond loopback only on demand.
 //
 // Thread safety: Start, Stop and the destructor from one thread, which must not be one of gRPC's.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,6 +30,11 @@ struct CoordinatorOptions {
   std::string db;                         // file; its folder must exist
   std::string port_file;  // host:port goes here once the server answers; "": nowhere
   Settings settings;
+  // A connection that takes nothing and answers no ping is closed after so long; milliseconds.
+  Ms idle_timeout = 120'000;
+  // Bytes of job signals that wait for one subscriber; what more there is, it gets when it has
+  // read.
+  std::size_t subscriber_buffer = std::size_t{1} << 20;
   int fanout_workers = 0;  // 0: by the number of processors
   IntakeLimits limits;
   // For tests that need a store that fails: gets the real one, gives what is used.

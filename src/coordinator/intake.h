@@ -19,9 +19,11 @@ namespace assay {
 
 struct IntakeLimits {
   std::size_t mailbox_max = 100'000;  // items that wait before calls are refused
-  std::int64_t streams_max = 10'000;  // subscribers in all
-  std::int64_t links_max = 20'000;    // agents in all
-  std::int64_t calls_max = 100'000;   // unary calls at once
+  // Streams in all, of stress tests and of job signals; the core has a limit of its own for the
+  // latter (Settings::subscriptions_max).
+  std::int64_t streams_max = 30'000;
+  std::int64_t links_max = 20'000;   // agents in all
+  std::int64_t calls_max = 100'000;  // unary calls at once
   // Of large requests that are under way: outcomes have more room, so that nobody's questions can
   // crowd them out.
   std::int64_t request_bytes_max = std::int64_t{512} << 20;

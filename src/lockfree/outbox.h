@@ -20,6 +20,9 @@
 //              must call Pump. kFull: not taken; Room() will be called, once, when at least half of
 //              the ring is free. kClosed: not taken, a write failed or the end was pushed.
 //              A message that was not taken is untouched.
+//   WaitForRoom  for a filler that has a reason of its own to stop (so many bytes are on their way,
+//              say). True: as after kFull, Room() will be called once. False: nothing is in the
+//              ring, so nothing would call it; there is all the room there can be.
 //   PushFinal  always fits, once (a place of its own); again: kClosed. Before it the filler strikes
 //              the stream from its lists, after it (and the Pump it may ask for) it forgets it:
 //              the stream may be gone before PushFinal returns.
@@ -61,15 +64,18 @@
 //    PushFinal, when nobody asks any more, the report may be missing.) (Two
 //    variables would need sequentially consistent order on both sides and a second look; the order
 //    of changes of one word gives more for less.)
+//    WaitForRoom sets starving the same way, where there is at least one entry: then, too, a Pop is
+//    still to come, the last one at the latest finds half of the ring free, and whichever does
+//    reports. With less than half of it in use that is the very next one: the filler looks again at
+//    what it waits for, and may wait again. Where there is no entry it sets nothing and says so;
+//    only the filler adds, so none comes by itself, and it sees all that the Pops before it did.
 // 4. After a failure, too: whoever becomes the pump drops the messages one by one, so the count
 // ends
 //    at 0 or at the final entry. A Push that has not yet seen the failure is dropped the same way.
 //
-// Conflation (job signals) goes on top, on the filler's side alone: beside each outbox the filler
-// keeps an index of what it could not push (job ids in order of first change, bounded by the number
-// of jobs). kFull puts the job there; while the index is not empty new changes go there at once, to
-// keep a job's order; the entry that Room() posts makes the filler walk it and push the newest
-// state of each job until kFull again. All that happens inside Handle, so it needs nothing atomic.
+// Conflation (job signals) goes on top, on the filler's side alone: what a stream was given last is
+// a number, and what it is still to get is looked up when there is room (coordinator/job_board.h).
+// So a stream that waits costs nothing while others are served.
 #pragma once
 
 #include <atomic>
@@ -124,6 +130,21 @@ class Outbox {
     slots_[tail_ & (capacity_ - 1)] = std::move(message);
     ++tail_;
     return Added(state_.fetch_add(kOne, std::memory_order_acq_rel));
+  }
+
+  // REQUIRES: PushFinal was not called.
+  [[nodiscard]] bool WaitForRoom() noexcept {
+    std::uint32_t state = state_.load(std::memory_order_acquire);
+    do {
+      if (Pending(state) == 0) return false;
+    } while (!state_.compare_exchange_weak(state, state | kStarving, std::memory_order_acq_rel,
+                                           std::memory_order_acquire));
+    return true;
+  }
+
+  // The filler's alone: what it finds free stays free.
+  bool Full() const noexcept {
+    return Pending(state_.load(std::memory_order_acquire)) == capacity_;
   }
 
   [[nodiscard]] PushResult PushFinal(Final&& final) noexcept {

@@ -104,6 +104,44 @@ TEST_CASE("outbox: full, the end still fits and room is told once") {
   CHECK(stream.ends == std::vector<int>{100});
 }
 
+TEST_CASE("outbox: a filler that wants to wait is told of room, unless nothing is on its way") {
+  ManualStream stream(8);
+  CHECK_FALSE(stream.box.WaitForRoom());
+  stream.Push(1);
+  CHECK(stream.box.WaitForRoom());
+  CHECK(stream.box.WaitForRoom());  // asked twice, told once
+  CHECK(stream.rooms == 0);
+  stream.Done();
+  CHECK(stream.rooms == 1);
+  CHECK_FALSE(stream.box.WaitForRoom());
+  CHECK(stream.rooms == 1);
+  for (int i = 0; i < 6; ++i) stream.Push(i);
+  CHECK_FALSE(stream.box.Full());
+  CHECK(stream.box.WaitForRoom());
+  stream.Done();
+  CHECK(stream.rooms == 1);  // five wait: more than half of the ring
+  stream.Done();
+  CHECK(stream.rooms == 2);
+  CHECK(stream.box.WaitForRoom());  // not enough for the filler: again
+  stream.Done();
+  CHECK(stream.rooms == 3);
+  CHECK(stream.box.WaitForRoom());
+  stream.Done(false);  // what is left is dropped, and that is room as well
+  CHECK(stream.rooms == 4);
+  CHECK_FALSE(stream.box.WaitForRoom());
+  CHECK(stream.Push(7) == PushResult::kClosed);
+}
+
+TEST_CASE("outbox: full is full") {
+  ManualStream stream(2);
+  stream.Push(1);
+  CHECK_FALSE(stream.box.Full());
+  stream.Push(2);
+  CHECK(stream.box.Full());
+  stream.Done();
+  CHECK_FALSE(stream.box.Full());
+}
+
 TEST_CASE("outbox: after a failed write only the end comes") {
   ManualStream stream(4);
   SECTION("the end waits already") {
@@ -205,6 +243,7 @@ class FakeStream {
   void OnWriteDone() {  // on a thread of the transport
     const std::uint32_t written = ++outcome_->written;
     in_flight_.store(false, std::memory_order_relaxed);
+    waiting.fetch_sub(1, std::memory_order_relaxed);
     box.WriteDone(written != fails_at_, this);
     MaybeDone();
   }
@@ -214,6 +253,8 @@ class FakeStream {
   std::uint32_t said = 0;  // by the job
   std::uint32_t pushed = 0;
   bool starving = false;
+  // Pushed and not written: the filler's own bound, below the ring's.
+  std::atomic<std::uint32_t> waiting{0};
 
  private:
   void MaybeDone() {
@@ -256,6 +297,7 @@ struct JobParameters {
   std::size_t streams;
   std::uint32_t capacity;
   bool fails;
+  std::uint32_t waiting_max;  // of one stream's messages; the ring may have room for more
 };
 
 class JobQueue : public FanoutQueue<Entry, FanoutPlatform<TinyQueueTraits>> {
@@ -302,8 +344,15 @@ class JobQueue : public FanoutQueue<Entry, FanoutPlatform<TinyQueueTraits>> {
 
   void PushWhatFits(FakeStream* stream) {
     while (!stream->starving && stream->pushed != stream->said) {
+      if (stream->waiting.load(std::memory_order_relaxed) >= parameters_.waiting_max &&
+          stream->box.WaitForRoom()) {
+        stream->starving = true;
+        return;
+      }
+      stream->waiting.fetch_add(1, std::memory_order_relaxed);
       const PushResult result = stream->box.Push(MakeItem(0, stream->pushed + 1));
       if (result == PushResult::kFull) {
+        stream->waiting.fetch_sub(1, std::memory_order_relaxed);
         stream->starving = true;
         return;
       }
@@ -334,7 +383,8 @@ void FakeStream::Room() { job_->Post({Entry::kRoom, id_}); }
 TEST_CASE("outbox: many streams of several jobs, one pump each, room never forgotten") {
   const bool fails = GENERATE(false, true);
   const std::uint32_t capacity = GENERATE(as<std::uint32_t>(), 1, 4, 16);
-  CAPTURE(fails, capacity);
+  const std::uint32_t waiting_max = GENERATE(as<std::uint32_t>(), 1, 3, 1000);
+  CAPTURE(fails, capacity, waiting_max);
   const std::size_t streams = 16;
   const std::uint32_t messages = 400 / kSlower;
   FanoutPool pool;
@@ -342,8 +392,8 @@ TEST_CASE("outbox: many streams of several jobs, one pump each, room never forgo
   FakeTransport transport;
   std::vector<std::shared_ptr<JobQueue>> jobs;
   for (int i = 0; i < 3; ++i) {
-    jobs.push_back(std::make_shared<JobQueue>(&pool.ready(),
-                                              JobParameters{streams, capacity, fails}, &transport));
+    jobs.push_back(std::make_shared<JobQueue>(
+        &pool.ready(), JobParameters{streams, capacity, fails, waiting_max}, &transport));
   }
   for (const auto& job : jobs) {
     for (std::size_t id = 0; id < streams; ++id) job->Post({Entry::kOpen, id});

@@ -55,8 +55,9 @@ constexpr std::uint64_t kFinalValue = 1000;
 
 // What gRPC does with a reactor: one write at a time, its end on any thread; OnDone, which deletes,
 // after Finish and when no reaction runs.
-template <class Box>
+template <class Box, bool kWaits = false>
 struct ModelStream {
+  static constexpr bool kMayWait = kWaits;
   explicit ModelStream(std::uint32_t capacity) : box(std::make_unique<Box>(capacity)) {}
 
   void Write(const Cell<>& message) {
@@ -92,6 +93,7 @@ struct ModelStream {
         AcquireFrom(wire);
         const bool ok = !may_fail || failed == 1 || model::Choose(2) == 0;
         if (!ok) failed = 1;
+        ++done;
         box->WriteDone(ok, this);
         --reactions;
       } else {
@@ -103,13 +105,23 @@ struct ModelStream {
 
   std::unique_ptr<Box> box;
   model::Clock wire;
-  Watched written, in_flight, finished, failed, room, reactions, gone;
+  Watched written, done, in_flight, finished, failed, room, reactions, gone;
 };
 
+// waiting_max: of messages that wait or are being written; a bound of the filler's own.
 template <class Stream>
-void Fill(Stream* stream, std::uint64_t first, std::uint64_t last) {
+void Fill(Stream* stream, std::uint64_t first, std::uint64_t last,
+          std::uint64_t waiting_max = 1000) {
   for (std::uint64_t i = first; i <= last; ++i) {
     model::Forget(i);
+    if constexpr (Stream::kMayWait) {
+      // The pump's count is of what it has finished; what it misses of a failed stream is dropped.
+      while (i - 1 - stream->done >= waiting_max && stream->box->WaitForRoom()) {
+        BlockUntil([stream] { return stream->room == 1; });
+        stream->room = 0;
+        model::Forget(i);
+      }
+    }
     PushResult result = PushResult::kFull;
     while ((result = stream->box->Push(Cell<>(i))) == PushResult::kFull) {
       BlockUntil([stream] { return stream->room == 1; });
@@ -132,24 +144,24 @@ void End(Stream* stream) {
 }
 
 // Two fillers one after the other (as fan-out workers are) and threads of gRPC's.
-template <class Platform>
-auto OutboxScenario(std::uint32_t capacity, std::uint64_t messages, bool may_fail,
-                    int reactors = 2) {
+template <class Platform, bool kWaits = false>
+auto OutboxScenario(std::uint32_t capacity, std::uint64_t messages, bool may_fail, int reactors = 2,
+                    std::uint64_t waiting_max = 1000) {
   return [=](Scenario* scenario) {
-    using Stream = ModelStream<Outbox<Cell<>, Cell<>, Platform>>;
+    using Stream = ModelStream<Outbox<Cell<>, Cell<>, Platform>, kWaits>;
     auto stream = std::make_shared<Stream>(capacity);
     auto handed_over = std::make_shared<Watched>();
     auto hand_over = std::make_shared<model::Clock>();
     const std::uint64_t half = messages / 2;
     scenario->Thread([=] {
-      Fill(stream.get(), 1, half);
+      Fill(stream.get(), 1, half, waiting_max);
       ReleaseTo(hand_over.get());
       *handed_over = 1;
     });
     scenario->Thread([=] {
       BlockUntil([=] { return *handed_over == 1; });
       AcquireFrom(*hand_over);
-      Fill(stream.get(), half + 1, messages);
+      Fill(stream.get(), half + 1, messages, waiting_max);
       End(stream.get());
     });
     for (int i = 0; i < reactors; ++i) {
@@ -202,6 +214,16 @@ class ForgetfulBox {
   model::Atomic<int> starving_{0};
   model::Queue<Cell<>> messages_;
   Cell<> front_;
+};
+
+// Sends its filler to wait also where nothing is on its way.
+class HopefulBox : public Outbox<Cell<>, Cell<>, ModelPlatform<>> {
+ public:
+  using Outbox::Outbox;
+  bool WaitForRoom() noexcept {
+    static_cast<void>(Outbox::WaitForRoom());
+    return true;
+  }
 };
 
 // --- Fan-out queue ---
@@ -392,6 +414,20 @@ TEST_CASE("outbox: whichever write fails, the end comes once and last") {
   SECTION("capacity 2") { Prove(OutboxScenario<ModelPlatform<>>(2, 3, true)); }
 }
 
+TEST_CASE("outbox: a filler that waits for its own reason is woken, whatever fails") {
+  const bool may_fail = GENERATE(false, true);
+  CAPTURE(may_fail);
+  SECTION("capacity 2, one at a time") {
+    Prove(OutboxScenario<ModelPlatform<>, true>(2, 3, may_fail, 2, 1));
+  }
+  SECTION("capacity 4, one at a time") {
+    Prove(OutboxScenario<ModelPlatform<>, true>(4, 4, may_fail, 1, 1));
+  }
+  SECTION("capacity 4, two at a time") {
+    Prove(OutboxScenario<ModelPlatform<>, true>(4, 4, may_fail, 1, 2));
+  }
+}
+
 TEST_CASE("outbox: the proof notices a missing order and a forgotten second look") {
   Refute("data race", OutboxScenario<ModelPlatform<false>>(2, 3, false));
   Refute("deadlock", [](Scenario* scenario) {
@@ -399,6 +435,15 @@ TEST_CASE("outbox: the proof notices a missing order and a forgotten second look
     auto stream = std::make_shared<Stream>(1u);
     scenario->Thread([=] {
       Fill(stream.get(), 1, 2);
+      End(stream.get());
+    });
+    scenario->Thread([=] { stream->React(false); });
+  });
+  Refute("deadlock", [](Scenario* scenario) {
+    using Stream = ModelStream<HopefulBox, true>;
+    auto stream = std::make_shared<Stream>(2u);
+    scenario->Thread([=] {
+      Fill(stream.get(), 1, 2, 1);
       End(stream.get());
     });
     scenario->Thread([=] { stream->React(false); });
