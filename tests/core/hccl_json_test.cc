@@ -176,7 +176,8 @@ TEST_CASE("ranks of 2.0 are put together by node, with their levels and an addre
 
 TEST_CASE("a rank on the host's processor has device -1") {
   const std::string table = Quotes(R"({'status':'completed','server_count':9,
-    'super_pod_list':[{'server_list':[{'server_id':'q'}]}],'total':'many','node_list':[{'node_addr':'a','device':'d','ranks':[
+    'super_pod_list':[{'server_list':[{'server_id':'q'}]}],'total':'many',
+    'node_list':[{'node_addr':'a','device':'d','ranks':[
     {'rank_id':'0','device_id':'0','rank_ip':'198.51.100.50'},{'rank_id':'1','rank_ip':''}]}]})");
   CHECK(Sent(table) ==
         Quotes("{'status':'complete','server_list':[{'device':["
