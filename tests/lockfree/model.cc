@@ -52,7 +52,7 @@ class Explorer {
   Fiber* self() { return self_ < fibers_.size() && in_thread_ ? &fibers_[self_] : nullptr; }
   std::size_t self_index() const { return in_thread_ ? self_ : 0; }
 
-  std::vector<const Shared*> shared;
+  std::vector<Shared*> shared;
   std::vector<std::pair<const char*, const char*>> retired;
 
  private:
@@ -315,6 +315,10 @@ void Shared::Touch() const {
 
 void Retire(const void* begin, std::size_t bytes) {
   const char* first = static_cast<const char*>(begin);
+  for (Shared* object : explorer->shared) {
+    const char* here = reinterpret_cast<const char*>(object);
+    if (here >= first && here < first + bytes) object->End();
+  }
   explorer->retired.emplace_back(first, first + bytes);
 }
 

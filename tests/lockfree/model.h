@@ -61,6 +61,8 @@ class Shared {
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
   virtual void AddTo(Picture* picture) const = 0;
+  // The running thread ends its life: everything done with it must have happened before.
+  virtual void End() {}
 
  protected:
   virtual ~Shared();
@@ -156,10 +158,13 @@ class Atomic : public Shared {
   void AddTo(Picture* picture) const override {
     picture->Add(static_cast<std::uint64_t>(value_));
     picture->Add(released_);
+    picture->Add(accesses_.read);
   }
+  void End() override { Write(accesses_); }
 
  private:
   void See(std::memory_order order) const {
+    Read(accesses_);  // for End alone
     if (kOrdered && order != std::memory_order_relaxed && order != std::memory_order_release) {
       AcquireFrom(released_);
     }
@@ -177,6 +182,7 @@ class Atomic : public Shared {
 
   T value_;
   Clock released_;
+  mutable Accesses accesses_;
 };
 
 // A plain variable: of two accesses, one of them a write, one must happen before the other. A copy
@@ -185,9 +191,9 @@ template <class T = std::uint64_t>
 class Cell : public Shared {
  public:
   Cell() = default;
-  Cell(T value) : value_(value) {}  // NOLINT: as a T
-  Cell(const Cell& other) noexcept : value_(other.Get()) {}
-  Cell(Cell&& other) noexcept : value_(other.Get()) {}
+  Cell(T value) { Set(value); }  // NOLINT: as a T
+  Cell(const Cell& other) noexcept { Set(other.Get()); }
+  Cell(Cell&& other) noexcept { Set(other.Get()); }
   Cell& operator=(const Cell& other) noexcept {
     Set(other.Get());
     return *this;
@@ -222,6 +228,7 @@ class Cell : public Shared {
     picture->Add(accesses_.written);
     picture->Add(accesses_.read);
   }
+  void End() override { Write(accesses_); }
 
  private:
   T value_{};
@@ -246,6 +253,17 @@ class Watched : public Shared {
 
  private:
   std::uint64_t value_ = 0;
+};
+
+// What a scenario's surroundings order by means of their own: Pass happens before a later Follow.
+class Edge : public Shared {
+ public:
+  void Pass() { ReleaseTo(&clock_); }
+  void Follow() const { AcquireFrom(clock_); }
+  void AddTo(Picture* picture) const override { picture->Add(clock_); }
+
+ private:
+  Clock clock_;
 };
 
 template <class T>

@@ -65,13 +65,14 @@ struct ModelStream {
     Expect(failed == 0, "a write after a failed one");
     Expect(message.Get() == written + 1, "a message lost, twice or out of order");
     ++written;
-    ReleaseTo(&wire);
+    wire.Pass();
     in_flight = 1;
   }
   void Finish(const Cell<>& final) {
     Expect(in_flight == 0 && finished == 0, "an end beside a write or twice");
     Expect(final.Get() == kFinalValue, "not the final entry");
     finished = 1;
+    ended.Pass();
     model::Step();
   }
   void Room() {
@@ -90,21 +91,24 @@ struct ModelStream {
       if (in_flight == 1) {
         in_flight = 0;
         ++reactions;
-        AcquireFrom(wire);
+        wire.Follow();
         const bool ok = !may_fail || failed == 1 || model::Choose(2) == 0;
         if (!ok) failed = 1;
         ++done;
         box->WriteDone(ok, this);
+        ended.Pass();
         --reactions;
       } else {
         gone = 1;
+        ended.Follow();
         model::Retire(box.get(), sizeof *box);
       }
     }
   }
 
   std::unique_ptr<Box> box;
-  model::Clock wire;
+  model::Edge wire;   // from a write's start to its reaction
+  model::Edge ended;  // from the reactions and Finish to the deletion
   Watched written, done, in_flight, finished, failed, room, reactions, gone;
 };
 
@@ -151,16 +155,16 @@ auto OutboxScenario(std::uint32_t capacity, std::uint64_t messages, bool may_fai
     using Stream = ModelStream<Outbox<Cell<>, Cell<>, Platform>, kWaits>;
     auto stream = std::make_shared<Stream>(capacity);
     auto handed_over = std::make_shared<Watched>();
-    auto hand_over = std::make_shared<model::Clock>();
+    auto hand_over = std::make_shared<model::Edge>();
     const std::uint64_t half = messages / 2;
     scenario->Thread([=] {
       Fill(stream.get(), 1, half, waiting_max);
-      ReleaseTo(hand_over.get());
+      hand_over->Pass();
       *handed_over = 1;
     });
     scenario->Thread([=] {
       BlockUntil([=] { return *handed_over == 1; });
-      AcquireFrom(*hand_over);
+      hand_over->Follow();
       Fill(stream.get(), half + 1, messages, waiting_max);
       End(stream.get());
     });
