@@ -21,6 +21,7 @@ enum class Code {
   kNotReady,     // the same input may be right soon (a half-written file)
   kUnavailable,  // the other side cannot be reached or cannot store; try again
   kExhausted,    // a limit of ours
+  kDenied,       // the caller may not do that
   kUnsupported,  // not something this build or machine can do
   kReplaced,     // a newer one of the same kind took its place
   kInternal,     // a broken invariant or an environment error after start-up

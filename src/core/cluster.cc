@@ -3,9 +3,11 @@
 #include <utility>
 #include <variant>
 
+#include "core/clients.h"
 #include "core/closed_early.h"
 #include "core/fleet.h"
 #include "core/ids.h"
+#include "core/job_signals.h"
 #include "core/runs.h"
 #include "core/streams.h"
 #include "core/stress_plan.h"
@@ -20,7 +22,9 @@ class Cluster::Impl {
         durable_(std::move(durable)),
         lost_at_start_(AttachedNodes(durable_)),
         fleet_(&durable_.nodes, &durable_.leases, settings.agent_timeout, now),
-        runs_(settings, &durable_, &fleet_, &streams_, now) {}
+        runs_(settings, &durable_, &fleet_, &streams_, now),
+        clients_(settings_),
+        signals_(settings_, &durable_) {}
 
   void Step(const Event& event, const Stepping& step) {
     for (const std::string& node : lost_at_start_) {
@@ -28,10 +32,13 @@ class Cluster::Impl {
       step.Note("node_lost", "", kNoRun, node, "the coordinator started anew");
     }
     lost_at_start_.clear();
+    if (!std::exchange(all_published_, true)) signals_.PublishAll(step);
     std::visit([&](const auto& happened) { On(happened, step); }, event);
   }
 
-  Ms NextDeadline(Ms now) const { return runs_.NextDeadline(now); }
+  Ms NextDeadline(Ms now) const {
+    return clients_.NextDeadline(signals_.NextDeadline(runs_.NextDeadline(now)));
+  }
   const Durable& durable() const { return durable_; }
 
  private:
@@ -79,6 +86,21 @@ class Cluster::Impl {
 
   void On(const StreamOpened& opened, const Stepping& step) {
     if (!streams_.Open(opened, step)) return;
+    if (IsSignal(opened.topic)) {
+      Clients::Admission admission = clients_.Subscribe(opened, step);
+      if (admission.replaced) {
+        streams_.End(*admission.replaced,
+                     ReplacedError("a newer subscription of clientId " + Shown(opened.client) +
+                                   " took its place"),
+                     step);
+      }
+      if (admission.status.ok()) {
+        streams_.Attach(opened.stream, step);
+      } else {
+        streams_.Refuse(opened.stream, std::move(admission.status), step);
+      }
+      return;
+    }
     const auto job = durable_.jobs.find(opened.job);
     const std::string shown = "jobId=" + Shown(opened.job);
     if (opened.topic == Topic::kNotify) {
@@ -107,7 +129,12 @@ class Cluster::Impl {
     streams_.Replay(opened.stream, run->second, step);
   }
 
-  void On(const StreamClosed& closed, const Stepping& step) { streams_.Close(closed.stream, step); }
+  void On(const StreamClosed& closed, const Stepping& step) {
+    clients_.StreamClosed(closed.stream, step);
+    streams_.Close(closed.stream, step);
+  }
+
+  void On(const ClientRegistered& asked, const Stepping& step) { clients_.Register(asked, step); }
 
   // --- Agents -------------------------------------------------------------------------------
 
@@ -195,6 +222,7 @@ class Cluster::Impl {
     if (table_changed) {
       job.table_text = applied.table_text;
       job.table = applied.table;
+      job.hccl = applied.hccl;
     }
     Answer answer;
     answer.call = applied.call;
@@ -203,10 +231,12 @@ class Cluster::Impl {
     if (answer.changed) {
       if (is_new) job.created = step.now;
       job.updated = step.now;
+      NoteEnd(is_new ? JobState::kPending : known->second.state, step.now, &job);
       step.Note(is_new ? "job_applied" : "job_changed", spec.id, kNoRun, "",
                 std::to_string(job.table->ranks.size()) + " ranks, " +
                     std::string(Name(job.state)) + ", by " + applied.caller.who);
       step.Store(table_changed ? PutJob{job, true} : JobRecord(job));
+      signals_.Changed(job, step);
       durable_.jobs.insert_or_assign(spec.id, std::move(job));
     }
     step.Do(std::move(answer));
@@ -218,14 +248,19 @@ class Cluster::Impl {
       RefuseUnknownJob(asked.call, asked.job, step);
       return;
     }
-    if (job->second.state != asked.state) {
-      job->second.state = asked.state;
+    Answer answer;
+    answer.call = asked.call;
+    answer.changed = job->second.state != asked.state;
+    if (answer.changed) {
+      const JobState before = std::exchange(job->second.state, asked.state);
       job->second.updated = step.now;
+      NoteEnd(before, step.now, &job->second);
       step.Store(JobRecord(job->second));
       step.Note("job_state", asked.job, kNoRun, "",
                 std::string(Name(asked.state)) + ", by " + asked.caller.who);
+      signals_.Changed(job->second, step);
     }
-    Accept(asked.call, step);
+    step.Do(std::move(answer));
   }
 
   void On(const JobDeleted& asked, const Stepping& step) {
@@ -236,14 +271,30 @@ class Cluster::Impl {
     }
     if (Busy(asked.call, asked.job, "it cannot be deleted", step)) return;
     durable_.runs.erase(job->second.last_run);
+    const Job gone = std::move(job->second);
     durable_.jobs.erase(job);
     step.Store(DropJob{asked.job});
+    signals_.Deleted(gone, step);
     step.Note("job_deleted", asked.job, kNoRun, "", "by " + asked.caller.who);
     streams_.EndJob(asked.job, NotFoundError("job:" + Shown(asked.job) + " was deleted"), step);
     Accept(asked.call, step);
   }
 
-  void On(const Ticked&, const Stepping& step) { runs_.Tick(step); }
+  void On(const Ticked&, const Stepping& step) {
+    runs_.Tick(step);
+    clients_.Tick(step);
+    signals_.Tick(step);
+  }
+
+  // Since when a job is complete or failed: from one of them to the other is a new end.
+  static void NoteEnd(JobState before, Ms now, Job* job) {
+    const bool over = job->state == JobState::kComplete || job->state == JobState::kFailed;
+    if (!over) {
+      job->ended = 0;
+    } else if (job->state != before) {
+      job->ended = now;
+    }
+  }
 
   // --- Answers ------------------------------------------------------------------------------
 
@@ -319,6 +370,9 @@ class Cluster::Impl {
   Fleet fleet_;
   Streams streams_;
   Runs runs_;
+  Clients clients_;
+  JobSignals signals_;
+  bool all_published_ = false;
   std::set<LinkId> links_;  // that said hello and are not closed
   ClosedEarly links_closed_early_;
 };

@@ -13,6 +13,7 @@
 #include "core/event.h"
 #include "core/link.h"
 #include "core/model.h"
+#include "core/signal.h"
 
 namespace assay {
 
@@ -23,6 +24,12 @@ struct PutJob {
   bool table_changed = true;  // false: the stored table and its ranks are still right
 };
 struct DropJob {
+  std::string job;
+};
+struct PutDeletedJob {
+  DeletedJob job;
+};
+struct DropDeletedJob {
   std::string job;
 };
 struct PutRun {  // a new run with its parts and ranks
@@ -75,8 +82,9 @@ struct AddEvent {
   std::string node;
   std::string text;
 };
-using Record = std::variant<PutJob, DropJob, PutRun, PutRunHeader, PutPart, PutRank, PutStarts,
-                            PutOutcome, PutNode, DropNode, PutLease, DropLease, AddEvent>;
+using Record =
+    std::variant<PutJob, DropJob, PutDeletedJob, DropDeletedJob, PutRun, PutRunHeader, PutPart,
+                 PutRank, PutStarts, PutOutcome, PutNode, DropNode, PutLease, DropLease, AddEvent>;
 
 // --- Effects ---
 
@@ -98,7 +106,7 @@ struct Answer {
   Executor executor = Executor::kAgent;                  // StressRequested
   OpSet ops;                                             // StressRequested
   std::shared_ptr<const std::vector<PlannedPart>> plan;  // StressRequested
-  bool changed = false;                                  // JobApplied
+  bool changed = false;                                  // JobApplied, JobStateSet
   RunState run_state = RunState::kClosed;                // RunCancelled
 };
 
@@ -109,7 +117,8 @@ struct RankOps {
 };
 
 // Of a job's streams. Attach puts a stream among the job's listeners of its topic; whatever is
-// published after it, it gets.
+// published after it, it gets. Streams of signals have no job; they get what was published before
+// as well, as far as it is still true.
 struct AttachStream {
   StreamId stream = 0;
   Topic topic = Topic::kNotify;
@@ -141,6 +150,15 @@ struct EndStream {
   Status status;
 };
 
+// To everybody who subscribed to job signals.
+struct PublishSignal {
+  SignalPtr signal;
+};
+// The job's last deletion is old enough: who subscribes from now on need not hear of it.
+struct ForgetDeleted {
+  std::string job;
+};
+
 struct ToAgent {
   LinkId link = 0;
   CoordinatorMessage message;
@@ -150,7 +168,7 @@ struct EndLink {
   Status status;
 };
 using Effect = std::variant<Answer, AttachStream, PublishNotify, PublishResult, ReplayResult,
-                            EndStream, ToAgent, EndLink>;
+                            EndStream, PublishSignal, ForgetDeleted, ToAgent, EndLink>;
 
 struct Output {
   std::vector<Record> records;

@@ -6,6 +6,7 @@
 // the one that was opened later has the higher number.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -56,14 +57,19 @@ struct Replied {
   std::vector<ReplyItem> items;
 };
 
-// A stream that hears of a job: kNotify = SubscribeNotifyExecStressTest, kResult =
-// SubscribeStressTestResponse.
-enum class Topic : std::uint8_t { kNotify, kResult };
+// A stream that hears of one job: kNotify = SubscribeNotifyExecStressTest, kResult =
+// SubscribeStressTestResponse; or of the states of all jobs: kSignal = SubscribeJobSummarySignal,
+// kSignalList = SubscribeJobSummarySignalList.
+enum class Topic : std::uint8_t { kNotify, kResult, kSignal, kSignalList };
+inline constexpr std::size_t kTopics = 4;
+inline bool IsSignal(Topic topic) { return topic == Topic::kSignal || topic == Topic::kSignalList; }
 struct StreamOpened {
   StreamId stream = 0;
   Topic topic = Topic::kNotify;
   Caller caller;
-  std::string job;
+  std::string job;     // kNotify, kResult
+  std::string client;  // kSignal, kSignalList: the id that Register gave
+  std::string role;    // kSignal, kSignalList: as the client says it, to be compared
 };
 // Comes once for every stream, whoever ended it; it may overtake its StreamOpened.
 struct StreamClosed {
@@ -87,7 +93,8 @@ struct JobApplied {
   std::optional<JobState>
       state;               // none: keep; a new job is pending or running by its table's readiness
   std::string table_text;  // "" : not ready
-  std::shared_ptr<const RankTable> table;  // read by the shell; never null
+  std::shared_ptr<const RankTable> table;   // read by the shell; never null
+  std::shared_ptr<const std::string> hccl;  // HcclJson of the table, made by the shell; never null
 };
 struct JobStateSet {
   CallId call = 0;
@@ -99,6 +106,13 @@ struct JobDeleted {
   CallId call = 0;
   Caller caller;
   std::string job;
+};
+// job.Job/Register.
+struct ClientRegistered {
+  CallId call = 0;
+  Caller caller;
+  std::string role;    // as it came, to be compared
+  std::string client;  // the id it gets when it is accepted: an RFC 4122 text, made by the shell
 };
 struct RunCancelled {
   CallId call = 0;
@@ -113,8 +127,8 @@ struct NodeForgotten {
 // Time has passed; sent at NextDeadline() and at least once a second.
 struct Ticked {};
 
-using Event =
-    std::variant<StressRequested, Replied, StreamOpened, StreamClosed, LinkSaid, LinkClosed,
-                 JobApplied, JobStateSet, JobDeleted, RunCancelled, NodeForgotten, Ticked>;
+using Event = std::variant<StressRequested, Replied, StreamOpened, StreamClosed, LinkSaid,
+                           LinkClosed, JobApplied, JobStateSet, JobDeleted, ClientRegistered,
+                           RunCancelled, NodeForgotten, Ticked>;
 
 }  // namespace assay

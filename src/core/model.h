@@ -47,10 +47,12 @@ struct JobSpec {
 struct Job {
   JobSpec spec;
   JobState state = JobState::kPending;
-  std::string table_text;                  // as it was applied; "" while the table is not ready
-  std::shared_ptr<const RankTable> table;  // never null; no ranks while the table is not ready
+  std::string table_text;                   // as it was applied; "" while the table is not ready
+  std::shared_ptr<const RankTable> table;   // never null; no ranks while the table is not ready
+  std::shared_ptr<const std::string> hccl;  // HcclJson of the table; never null; derived
   Ms created = 0;
   Ms updated = 0;
+  Ms ended = 0;              // complete or failed since; else 0
   bool has_trainer = false;  // a training agent registered for it (docs/wire.md 9, trainer)
   RunId last_run = kNoRun;   // the newest run, open or closed
 
@@ -59,6 +61,15 @@ struct Job {
   Ms last_reply = 0;  // the last accepted reply
   Ms owing_until =
       0;  // a run ended with ranks unanswered: no new run until its answer comes or this time
+};
+
+// The end of a life of a job, for those who follow its states: the newest of each job, for a while.
+struct DeletedJob {
+  JobSpec spec;
+  JobState state = JobState::kPending;
+  Ms created = 0;
+  Ms deleted = 0;
+  std::shared_ptr<const std::string> hccl;  // as the job had it; never null
 };
 
 // One op of one rank that has been answered.
@@ -162,6 +173,7 @@ using Leases = std::map<DeviceKey, RunId>;
 // here only as the newest of their job, and without ranks (their outcomes stay in the store).
 struct Durable {
   std::map<std::string, Job, std::less<>> jobs;
+  std::map<std::string, DeletedJob, std::less<>> deleted;
   std::map<RunId, Run> runs;
   std::map<std::string, Node, std::less<>> nodes;
   Leases leases;

@@ -36,8 +36,10 @@ PutJob JobRecord(const Job& job) {
   copy.spec = job.spec;
   copy.state = job.state;
   copy.table = job.table;
+  copy.hccl = job.hccl;
   copy.created = job.created;
   copy.updated = job.updated;
+  copy.ended = job.ended;
   copy.has_trainer = job.has_trainer;
   copy.last_run = job.last_run;
   copy.last_reply = job.last_reply;

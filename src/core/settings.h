@@ -1,6 +1,11 @@
 // The times by which the coordinator judges. Milliseconds; defaults are those of the flags.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <string>
+
 #include "core/model.h"
 
 namespace assay {
@@ -17,6 +22,14 @@ struct Settings {
   Ms owing = 1'200'000;           // how long an unanswered subscriber-run blocks the next
   Ms reply_allowance = 60'000;    // added to the op deadlines of a subscriber's whole reply
   Ms result_replay = 86'400'000;  // how old a result a late subscriber still gets
+  // Job signals.
+  std::set<std::string, std::less<>> job_roles = {"CCAgent", "DefaultUser1", "DefaultUser2",
+                                                  "FdAgent"};
+  Ms client_kept = 600'000;           // an id without a stream
+  Ms deleted_kept = 3'600'000;        // how long subscribers are told of a job that went
+  std::size_t deleted_max = 100'000;  // of them; above it the oldest are forgotten
+  std::size_t clients_max = 100'000;  // ids, with a stream or without
+  std::size_t subscriptions_max = 10'000;
   Ms resume_grace =
       10'000;  // after a restart nothing is judged late before everybody could come back
 };

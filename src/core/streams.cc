@@ -1,5 +1,7 @@
 #include "core/streams.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -49,6 +51,15 @@ bool Streams::HasListener(std::string_view job, Topic topic) const {
   return it != jobs_.end() && !it->second.of[static_cast<std::size_t>(topic)].empty();
 }
 
+void Streams::End(StreamId id, Status status, const Stepping& step) {
+  const auto it = streams_.find(id);
+  if (it == streams_.end() || it->second.ended) return;
+  const std::string job = it->second.attached ? it->second.job : "";
+  Detach(id, &it->second);
+  it->second.ended = true;
+  step.Do(EndStream{id, job, std::move(status)});
+}
+
 void Streams::PublishResult(const RunHeader& run, const Stepping& step) {
   const auto it = jobs_.find(run.job);
   if (it == jobs_.end()) return;
@@ -85,7 +96,8 @@ void Streams::Detach(StreamId id, Stream* stream) {
   stream->attached = false;
   const auto it = jobs_.find(stream->job);
   it->second.of[static_cast<std::size_t>(stream->topic)].erase(id);
-  if (it->second.of[0].empty() && it->second.of[1].empty()) jobs_.erase(it);
+  const auto nobody = [](const std::set<StreamId>& listeners) { return listeners.empty(); };
+  if (std::all_of(std::begin(it->second.of), std::end(it->second.of), nobody)) jobs_.erase(it);
 }
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 // Who listens to a job: training agents that execute tests (kNotify) and platforms that wait for
-// results (kResult).
+// results (kResult); and who follows the states of all jobs (kSignal, kSignalList; their job is
+// "").
 //
 // A stream is opened once and closed once, in either order (gRPC's callbacks run on several
 // threads); between the two the cluster may have ended it itself. Streams do not outlive the
@@ -28,6 +29,9 @@ class Streams {
   void Refuse(StreamId stream, Status status, const Stepping& step);
   void Replay(StreamId stream, const RunHeader& run, const Stepping& step);
 
+  // Ends a stream that may be attached; nothing when it is over already.
+  void End(StreamId stream, Status status, const Stepping& step);
+
   bool HasListener(std::string_view job, Topic topic) const;
   // Every result listener of the job gets the message and its end.
   void PublishResult(const RunHeader& run, const Stepping& step);
@@ -42,7 +46,7 @@ class Streams {
     bool ended = false;  // by us; its close is still to come
   };
   struct Listeners {
-    std::set<StreamId> of[2];  // [topic]
+    std::set<StreamId> of[kTopics];
   };
   std::set<StreamId>& ListenersOf(const Stream& stream);
   void Detach(StreamId id, Stream* stream);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/hccl_json.h"
 #include "store/text_list.h"
 
 namespace assay {
@@ -17,15 +18,19 @@ class Loader {
   explicit Loader(Database* database) : database_(*database) {}
 
   Status Load() {
-    for (const auto step :
-         {&Loader::LoadJobs, &Loader::LoadRankTables, &Loader::LoadJobNodes, &Loader::LoadRanks,
-          &Loader::LoadHeaders, &Loader::LoadParts, &Loader::LoadRunRanks, &Loader::LoadOutcomes,
-          &Loader::LoadNodes, &Loader::LoadDevices, &Loader::LoadNextRun}) {
+    for (const auto step : {&Loader::LoadJobs, &Loader::LoadDeletedJobs, &Loader::LoadRankTables,
+                            &Loader::LoadJobNodes, &Loader::LoadRanks, &Loader::LoadHeaders,
+                            &Loader::LoadParts, &Loader::LoadRunRanks, &Loader::LoadOutcomes,
+                            &Loader::LoadNodes, &Loader::LoadDevices, &Loader::LoadNextRun}) {
       Status status = (this->*step)();
       if (!status.ok()) return status;
     }
     for (auto& [run_id, run] : durable.runs) CountOpen(&run);
-    for (auto& [id, table] : tables_) durable.jobs.find(id)->second.table = std::move(table);
+    for (auto& [id, table] : tables_) {
+      Job& job = durable.jobs.find(id)->second;
+      job.hccl = std::make_shared<const std::string>(HcclJson(job.table_text, *table));
+      job.table = std::move(table);
+    }
     return Status::Ok();
   }
 
@@ -62,7 +67,7 @@ class Loader {
   Status LoadJobs() {
     return ForEach(
         "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, has_trainer,"
-        " created, updated, last_run, last_reply, owing_until FROM jobs",
+        " created, updated, ended, last_run, last_reply, owing_until FROM jobs",
         "the job", [this](const Rows& rows) {
           Job job;
           job.spec.id = rows.Text(0);
@@ -77,11 +82,35 @@ class Loader {
           job.has_trainer = rows.Int(7) != 0;
           job.created = rows.Int(8);
           job.updated = rows.Int(9);
-          job.last_run = rows.Int(10);
-          job.last_reply = rows.Int(11);
-          job.owing_until = rows.Int(12);
+          job.ended = rows.Int(10);
+          job.last_run = rows.Int(11);
+          job.last_reply = rows.Int(12);
+          job.owing_until = rows.Int(13);
           tables_[job.spec.id] = std::make_shared<RankTable>();
           durable.jobs.emplace(job.spec.id, std::move(job));
+          return true;
+        });
+  }
+
+  Status LoadDeletedJobs() {
+    return ForEach(
+        "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, created,"
+        " deleted, hccl FROM deleted_jobs",
+        "the deleted job", [this](const Rows& rows) {
+          DeletedJob job;
+          job.spec.id = rows.Text(0);
+          job.spec.name = rows.Text(1);
+          job.spec.name_space = rows.Text(2);
+          job.spec.framework = rows.Text(3);
+          const std::optional<JobState> state = JobStateFromName(rows.Text(4));
+          if (!state) return false;
+          job.state = *state;
+          job.spec.master_addr = rows.Text(5);
+          job.spec.shared_tor_ip = rows.Text(6);
+          job.created = rows.Int(7);
+          job.deleted = rows.Int(8);
+          job.hccl = std::make_shared<const std::string>(rows.Text(9));
+          durable.deleted.emplace(job.spec.id, std::move(job));
           return true;
         });
   }

@@ -11,13 +11,13 @@ namespace {
 
 constexpr char kPutJob[] =
     "INSERT INTO jobs (job, name, namespace, framework, state, master_addr, shared_tor_ip, ranks,"
-    " nodes, has_trainer, created, updated, last_run, last_reply, owing_until)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " nodes, has_trainer, created, updated, ended, last_run, last_reply, owing_until)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (job) DO UPDATE SET name = excluded.name, namespace = excluded.namespace,"
     " framework = excluded.framework, state = excluded.state, master_addr = excluded.master_addr,"
     " shared_tor_ip = excluded.shared_tor_ip, ranks = excluded.ranks, nodes = excluded.nodes,"
     " has_trainer = excluded.has_trainer, created = excluded.created, updated = excluded.updated,"
-    " last_run = excluded.last_run, last_reply = excluded.last_reply,"
+    " ended = excluded.ended, last_run = excluded.last_run, last_reply = excluded.last_reply,"
     " owing_until = excluded.owing_until";
 // A new header is no longer counted: CountClosed does it anew.
 constexpr char kPutRun[] =
@@ -80,6 +80,10 @@ Status RecordWriter::PrepareJobs(Database* database) {
       {&sql_.put_job_node,
        "INSERT INTO job_nodes (job, position, node, aliases) VALUES (?, ?, ?, ?)"},
       {&sql_.put_rank, "INSERT INTO ranks (job, rank, node, device) VALUES (?, ?, ?, ?)"},
+      {&sql_.put_deleted,
+       "INSERT OR REPLACE INTO deleted_jobs (job, name, namespace, framework, state, master_addr,"
+       " shared_tor_ip, created, deleted, hccl) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+      {&sql_.drop_deleted, "DELETE FROM deleted_jobs WHERE job = ?"},
   };
   return PrepareAll(database, all);
 }
@@ -161,7 +165,7 @@ Status RecordWriter::operator()(const PutJob& record) {
   Status status = sql_.put_job.Run(
       spec.id, spec.name, spec.name_space, spec.framework, Name(job.state), spec.master_addr,
       spec.shared_tor_ip, job.table->ranks.size(), job.table->nodes.size(), job.has_trainer,
-      job.created, job.updated, job.last_run, job.last_reply, job.owing_until);
+      job.created, job.updated, job.ended, job.last_run, job.last_reply, job.owing_until);
   if (!status.ok() || !record.table_changed) return status;
   return PutTable(job);
 }
@@ -186,6 +190,18 @@ Status RecordWriter::PutTable(const Job& job) {
 }
 
 Status RecordWriter::operator()(const DropJob& record) { return sql_.drop_job.Run(record.job); }
+
+Status RecordWriter::operator()(const PutDeletedJob& record) {
+  const DeletedJob& job = record.job;
+  const JobSpec& spec = job.spec;
+  return sql_.put_deleted.Run(spec.id, spec.name, spec.name_space, spec.framework, Name(job.state),
+                              spec.master_addr, spec.shared_tor_ip, job.created, job.deleted,
+                              *job.hccl);
+}
+
+Status RecordWriter::operator()(const DropDeletedJob& record) {
+  return sql_.drop_deleted.Run(record.job);
+}
 
 // --- Runs ----------------------------------------------------------------------------------------
 

@@ -17,10 +17,26 @@ CREATE TABLE jobs (
   has_trainer   INTEGER NOT NULL,
   created       INTEGER NOT NULL,
   updated       INTEGER NOT NULL,
+  ended         INTEGER NOT NULL,
   last_run      INTEGER NOT NULL,
   last_reply    INTEGER NOT NULL,
   owing_until   INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- Jobs that were deleted lately: who follows the jobs and was away learns of it. hccl is the rank
+-- table as subscribers get it.
+CREATE TABLE deleted_jobs (
+  job           TEXT    NOT NULL PRIMARY KEY,
+  name          TEXT    NOT NULL,
+  namespace     TEXT    NOT NULL,
+  framework     TEXT    NOT NULL,
+  state         TEXT    NOT NULL,
+  master_addr   TEXT    NOT NULL,
+  shared_tor_ip TEXT    NOT NULL,
+  created       INTEGER NOT NULL,
+  deleted       INTEGER NOT NULL,
+  hccl          TEXT    NOT NULL
+);
 
 -- A job's rank table as it was applied, and what was read from it.
 CREATE TABLE rank_tables (

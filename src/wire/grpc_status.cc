@@ -22,6 +22,8 @@ grpc::StatusCode ToGrpcCode(Code code) {
       return grpc::StatusCode::UNAVAILABLE;
     case Code::kExhausted:
       return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case Code::kDenied:
+      return grpc::StatusCode::PERMISSION_DENIED;
     case Code::kUnsupported:
       return grpc::StatusCode::UNIMPLEMENTED;
     case Code::kInternal:
@@ -41,9 +43,10 @@ Code FromGrpcCode(grpc::StatusCode code) {
       return Code::kNotFound;
     case grpc::StatusCode::FAILED_PRECONDITION:
     case grpc::StatusCode::ALREADY_EXISTS:
+      return Code::kConflict;
     case grpc::StatusCode::PERMISSION_DENIED:
     case grpc::StatusCode::UNAUTHENTICATED:
-      return Code::kConflict;
+      return Code::kDenied;
     case grpc::StatusCode::ABORTED:
       return Code::kReplaced;
     case grpc::StatusCode::UNAVAILABLE:

@@ -4,7 +4,7 @@
 //   kNotFound     NOT_FOUND               kExhausted    RESOURCE_EXHAUSTED
 //   kConflict     FAILED_PRECONDITION     kUnsupported  UNIMPLEMENTED
 //   kNotReady     UNAVAILABLE             kInternal     INTERNAL
-//   kReplaced     ABORTED
+//   kReplaced     ABORTED                 kDenied       PERMISSION_DENIED
 //
 // The other way every code of gRPC finds its nearest one here; kNotReady never comes back.
 // A text is cut to kStatusTextMax bytes of printable UTF-8: it travels in trailers, for which
