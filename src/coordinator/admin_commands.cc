@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "admin.pb.h"
+#include "core/hccl_json.h"
 #include "core/ids.h"
 #include "core/json_text.h"
 #include "core/rank_table.h"
@@ -99,6 +100,7 @@ Command::Translated TranslateApplyJob(Command* call, Applied* applied) {
   event.state = JobStateFromName(request.state());
   if (!to_come) event.table_text = std::move(*request.mutable_rank_table());
   event.table = std::make_shared<const RankTable>(std::move(reading.table));
+  event.hccl = std::make_shared<const std::string>(HcclJson(event.table_text, *event.table));
   return Event(std::move(event));
 }
 

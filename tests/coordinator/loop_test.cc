@@ -195,6 +195,7 @@ class Bed {
     table->ranks.push_back({0, 0, 0});
     event.table = table;
     event.table_text = "{}";
+    event.hccl = std::make_shared<const std::string>("{}");
     intake.PostCall(call->id(), call, std::move(event));
   }
   void Stress(const std::string& name, const std::string& job) {

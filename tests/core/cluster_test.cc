@@ -441,7 +441,7 @@ TEST_CASE("streams and links may close before they open") {
   world.Apply("j", MakeTable({{"a", {0}}}));
   world.Step(StreamClosed{500});
   CHECK(world.Last<EndStream>().empty());
-  world.Step(StreamOpened{500, Topic::kNotify, {}, "j"});
+  world.Step(StreamOpened{500, Topic::kNotify, {}, "j", "", ""});
   CHECK(world.Last<EndStream>().at(0).stream == 500);
   CHECK(world.Stress("j").code == 404);
   world.Step(LinkClosed{600});

@@ -78,6 +78,7 @@ void Clients::Apply(const std::string& job) {
     table->ranks.insert(table->ranks.end(), places.begin(), places.end());
   }
   applied.table_text = "table " + std::to_string(world_.NextId());
+  applied.hccl = std::make_shared<const std::string>("hccl of " + applied.table_text);
   if (table->ranks.empty()) {
     table->nodes.clear();
     applied.table_text.clear();
@@ -152,7 +153,7 @@ void Clients::Open(const std::string& job, Topic topic) {
   world_.At(world_.Delay(world_.faults.delay), [this, id, topic, job] {
     const auto stream = streams_.find(id);
     if (stream != streams_.end() && !stream->second.orphaned) {
-      post(StreamOpened{id, topic, {}, job});
+      post(StreamOpened{id, topic, {}, job, "", ""});
     }
   });
 }

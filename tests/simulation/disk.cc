@@ -26,6 +26,10 @@ void Put(const PutJob& record, Durable* all) {
   job.table = std::move(stored.table);
 }
 void Put(const DropJob& record, Durable* all) { all->jobs.erase(record.job); }
+void Put(const PutDeletedJob& record, Durable* all) {
+  all->deleted.insert_or_assign(record.job.spec.id, record.job);
+}
+void Put(const DropDeletedJob& record, Durable* all) { all->deleted.erase(record.job); }
 void Put(const PutRun& record, Durable* all) {
   all->runs[record.run->id] = *record.run;
   all->next_run = std::max(all->next_run, record.run->id + 1);

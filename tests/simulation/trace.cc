@@ -39,6 +39,9 @@ struct Lines {
     return "state " + e.job + " " + std::string(Name(e.state));
   }
   std::string operator()(const JobDeleted& e) const { return "delete " + e.job; }
+  std::string operator()(const ClientRegistered& e) const {
+    return "register " + e.client + " as " + e.role;
+  }
   std::string operator()(const RunCancelled& e) const { return "cancel " + N(e.run); }
   std::string operator()(const NodeForgotten& e) const { return "forget " + e.node; }
   std::string operator()(const Ticked&) const { return "tick"; }

@@ -21,6 +21,10 @@ void RecordModel::operator()(const PutJob& record) {
   all_.jobs[job.spec.id] = job;
 }
 void RecordModel::operator()(const DropJob& record) { all_.jobs.erase(record.job); }
+void RecordModel::operator()(const PutDeletedJob& record) {
+  all_.deleted.insert_or_assign(record.job.spec.id, record.job);
+}
+void RecordModel::operator()(const DropDeletedJob& record) { all_.deleted.erase(record.job); }
 
 void RecordModel::operator()(const PutRun& record) {
   Run run = *record.run;
@@ -146,6 +150,7 @@ Record RecordSource::AJob(const Durable& known) {
   job.state = static_cast<JobState>(Number(0, 3));
   job.created = Time();
   job.updated = Time();
+  job.ended = Time();
   job.has_trainer = Chance(50);
   job.last_reply = Time();
   job.owing_until = Time();
@@ -160,6 +165,16 @@ Record RecordSource::AJob(const Durable& known) {
   job.table = Chance(20) ? std::make_shared<const RankTable>() : Table();
   job.table_text = Text();
   return PutJob{job, true};
+}
+
+Record RecordSource::ADeletedJob() {
+  DeletedJob job;
+  job.spec = {JobId(), Text(), Text(), Text(), Text(), Text()};
+  job.state = static_cast<JobState>(Number(0, 3));
+  job.created = Time();
+  job.deleted = Time();
+  job.hccl = std::make_shared<const std::string>(Text());
+  return PutDeletedJob{job};
 }
 
 Record RecordSource::ARun(const Durable& known) {
@@ -244,7 +259,9 @@ Record RecordSource::Any(const RecordModel& model) {
   const Durable& known = model.everything();
   const std::int64_t kind = Number(0, 99);
   if (kind < 10) return AJob(known);
-  if (kind < 14) return DropJob{JobId()};
+  if (kind < 12) return DropJob{JobId()};
+  if (kind < 13) return DropDeletedJob{JobId()};
+  if (kind < 15) return ADeletedJob();
   if (kind < 20 || known.runs.empty()) return ARun(known);
   if (kind < 70) return OfRun(known);
   if (kind < 78) return ANode(known);

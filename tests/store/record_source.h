@@ -26,6 +26,8 @@ class RecordModel {
  private:
   void operator()(const PutJob& record);
   void operator()(const DropJob& record);
+  void operator()(const PutDeletedJob& record);
+  void operator()(const DropDeletedJob& record);
   void operator()(const PutRun& record);
   void operator()(const PutRunHeader& record);
   void operator()(const PutPart& record);
@@ -61,6 +63,7 @@ class RecordSource {
   Outcome AnOutcome();
   std::shared_ptr<const RankTable> Table();
   Record AJob(const Durable& known);
+  Record ADeletedJob();
   Record ARun(const Durable& known);
   Record AHeader(const Run& run);
   Record OfRun(const Durable& known);

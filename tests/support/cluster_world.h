@@ -61,6 +61,7 @@ class World {
     applied.spec.id = id;
     applied.table_text = "table of " + id + std::to_string(table->ranks.size());
     applied.table = std::move(table);
+    applied.hccl = std::make_shared<const std::string>("hccl of " + applied.table_text);
     return AnswerOf(Step(applied));
   }
   Answer Stress(const std::string& job, std::vector<std::int64_t> ops = {0, 1},
@@ -77,7 +78,7 @@ class World {
   }
   StreamId Subscribe(const std::string& job, Topic topic) {
     const StreamId id = NextId();
-    Step(StreamOpened{id, topic, {}, job});
+    Step(StreamOpened{id, topic, {}, job, "", ""});
     return id;
   }
   Hello HelloOf(const std::string& name, const std::string& identity = "") {

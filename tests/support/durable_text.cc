@@ -18,9 +18,9 @@ void Write(std::ostream& out, const Job& job) {
   out << "job " << Quoted{spec.id} << ' ' << Quoted{spec.name} << ' ' << Quoted{spec.name_space}
       << ' ' << Quoted{spec.framework} << ' ' << Quoted{spec.master_addr} << ' '
       << Quoted{spec.shared_tor_ip} << ' ' << Name(job.state) << " created " << job.created
-      << " updated " << job.updated << " trainer " << job.has_trainer << " last_run "
-      << job.last_run << " last_reply " << job.last_reply << " owing_until " << job.owing_until
-      << "\n  text " << Quoted{job.table_text} << '\n';
+      << " updated " << job.updated << " ended " << job.ended << " trainer " << job.has_trainer
+      << " last_run " << job.last_run << " last_reply " << job.last_reply << " owing_until "
+      << job.owing_until << "\n  text " << Quoted{job.table_text} << '\n';
   for (const TableNode& node : job.table->nodes) {
     out << "  node " << Quoted{node.name};
     for (const std::string& alias : node.aliases) out << ' ' << Quoted{alias};
@@ -31,6 +31,14 @@ void Write(std::ostream& out, const Job& job) {
   }
   for (const std::string& warning : job.table->warnings)
     out << "  warning " << Quoted{warning} << '\n';
+}
+
+void Write(std::ostream& out, const DeletedJob& job) {
+  const JobSpec& spec = job.spec;
+  out << "deleted job " << Quoted{spec.id} << ' ' << Quoted{spec.name} << ' '
+      << Quoted{spec.name_space} << ' ' << Quoted{spec.framework} << ' ' << Quoted{spec.master_addr}
+      << ' ' << Quoted{spec.shared_tor_ip} << ' ' << Name(job.state) << " created " << job.created
+      << " deleted " << job.deleted << ' ' << Quoted{*job.hccl} << '\n';
 }
 
 void Write(std::ostream& out, const RankTest& test) {
@@ -76,6 +84,7 @@ void Write(std::ostream& out, const Node& node) {
 std::string DurableText(const Durable& durable) {
   std::ostringstream out;
   for (const auto& [id, job] : durable.jobs) Write(out, job);
+  for (const auto& [id, job] : durable.deleted) Write(out, job);
   for (const auto& [id, run] : durable.runs) Write(out, run);
   for (const auto& [name, node] : durable.nodes) Write(out, node);
   for (const auto& [key, run] : durable.leases) {
