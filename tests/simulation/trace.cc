@@ -91,6 +91,11 @@ struct Lines {
   std::string operator()(const EndStream& e) const {
     return "end stream " + U(e.stream) + " " + e.status.text();
   }
+  std::string operator()(const PublishSignal& e) const {
+    return "signal " + U(e.signal->change) + " of " + e.signal->job.id + " " +
+           (e.signal->deleted ? "deleted" : std::string(Name(e.signal->state)));
+  }
+  std::string operator()(const ForgetDeleted& e) const { return "forget deleted " + e.job; }
   std::string operator()(const ToAgent& e) const {
     return "link " + U(e.link) + ": " + Text(e.message);
   }
