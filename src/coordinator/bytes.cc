@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/job_bytes.h"
 #include "recover.pb.h"
 
 namespace assay {
 namespace {
 
-class RecoverEncoder final : public Encoder {
+class WireEncoder final : public Encoder {
  public:
   Bytes Notify(const std::string& job, const std::vector<RankOps>& ranks) const override {
     StressTestRankParams params;
@@ -33,11 +34,19 @@ class RecoverEncoder final : public Encoder {
     response.set_msg(message);
     return SharedBytes(response);
   }
+
+  EncodedMessage JobSignal(const Signal& signal, const std::string& uuid) const override {
+    return EncodeJobSignal(signal, uuid);
+  }
+  EncodedMessage JobSignalList(const std::vector<EncodedMessage>& signals, Ms report_time,
+                               std::size_t total) const override {
+    return EncodeJobSignalList(signals, report_time, total);
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Encoder> MakeEncoder() { return std::make_unique<RecoverEncoder>(); }
+std::unique_ptr<Encoder> MakeEncoder() { return std::make_unique<WireEncoder>(); }
 
 Status ParseBytes(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite* message) {
   // A call without a message has no buffer at all.

@@ -24,7 +24,7 @@ inline Bytes SharedBytes(const google::protobuf::MessageLite& message) {
   return std::make_shared<const grpc::ByteBuffer>(Serialise(message));
 }
 
-// The encoder of Recover's messages.
+// The encoder of Recover's and the job service's messages.
 std::unique_ptr<Encoder> MakeEncoder();
 
 }  // namespace assay

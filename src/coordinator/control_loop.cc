@@ -207,6 +207,10 @@ void ControlLoop::Release(Effect&& effect) {
     streams_.Result(*result);
   } else if (const auto* replay = std::get_if<ReplayResult>(&effect)) {
     streams_.Replay(*replay);
+  } else if (auto* signal = std::get_if<PublishSignal>(&effect)) {
+    streams_.Signal(std::move(*signal));
+  } else if (auto* forget = std::get_if<ForgetDeleted>(&effect)) {
+    streams_.Forget(std::move(*forget));
   } else if (const auto* end_stream = std::get_if<EndStream>(&effect)) {
     streams_.End(end_stream->stream, end_stream->status);
   } else if (auto* to_agent = std::get_if<ToAgent>(&effect)) {

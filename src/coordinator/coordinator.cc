@@ -20,6 +20,7 @@
 #include "coordinator/control_loop.h"
 #include "coordinator/fanout.h"
 #include "coordinator/fleet_service.h"
+#include "coordinator/job_service.h"
 #include "coordinator/listen_address.h"
 #include "coordinator/port_file.h"
 #include "coordinator/recover_service.h"
@@ -186,6 +187,8 @@ Status Coordinator::Impl::Serve() {
   // A static link drops what registers itself.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   services_.push_back(MakeRecoverService(&intake_, &parser_));
+  services_.push_back(
+      MakeJobService(&intake_, &parser_, &fanout_.board(), options_.subscriber_buffer));
   services_.push_back(MakeFleetService(&intake_, &parser_));
   services_.push_back(MakeAdminService(&intake_, &parser_, &reader_, reads_.get()));
   grpc::ServerBuilder builder;

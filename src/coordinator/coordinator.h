@@ -6,7 +6,7 @@
 //   ... wait for a signal ...
 //   (*coordinator)->Stop();
 //
-// It serves ClusterD's Recover, the agents' Fleet, the operators' Admin, gRPC's health
+// It serves ClusterD's Recover and job.Job, the agents' Fleet, the operators' Admin, gRPC's health
 // and reflection, on one port, in plain text: beyond loopback only on demand.
 //
 // Thread safety: Start, Stop and the destructor from one thread, which must not be one of gRPC's.

@@ -81,7 +81,9 @@ void LinkFanout::Handle(LinkEntry&& entry) {
 }
 
 Fanout::Fanout(const Encoder* encoder)
-    : encoder_(*encoder), loose_(std::make_shared<LooseFanout>(&pool_.ready(), encoder)) {
+    : encoder_(*encoder),
+      board_(std::make_shared<BoardFanout>(&pool_.ready(), encoder)),
+      loose_(std::make_shared<LooseFanout>(&pool_.ready(), encoder)) {
   for (std::size_t i = 0; i < kShards; ++i) {
     shards_.push_back(std::make_shared<LinkFanout>(&pool_.ready()));
   }

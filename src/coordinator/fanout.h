@@ -17,7 +17,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "coordinator/board_fanout.h"
 #include "coordinator/ports.h"
+#include "coordinator/stream_entries.h"
 #include "core/effect.h"
 #include "lockfree/fanout_pool.h"
 #include "lockfree/fanout_queue.h"
@@ -26,11 +28,6 @@ namespace assay {
 
 // --- One job's listeners ---
 
-struct AttachEntry {
-  StreamId id = 0;
-  StreamPort* stream = nullptr;
-  Topic topic = Topic::kNotify;
-};
 struct NotifyEntry {
   std::shared_ptr<const std::vector<RankOps>> ranks;
 };
@@ -38,13 +35,6 @@ struct NotifyEntry {
 struct ResultEntry {
   RunId run = kNoRun;
   std::shared_ptr<const std::string> message;
-};
-struct EndEntry {
-  StreamId id = 0;
-  std::shared_ptr<const Status> status;
-};
-struct EndAllEntry {
-  std::shared_ptr<const Status> status;
 };
 using JobEntry =
     std::variant<std::monostate, AttachEntry, NotifyEntry, ResultEntry, EndEntry, EndAllEntry>;
@@ -126,6 +116,7 @@ class Fanout {
   std::shared_ptr<JobFanout> MakeJob(const std::string& job) {
     return std::make_shared<JobFanout>(&pool_.ready(), &encoder_, job);
   }
+  BoardFanout& board() { return *board_; }
   LooseFanout& loose() { return *loose_; }
   LinkFanout& shard(LinkId link) { return *shards_[link % kShards]; }
 
@@ -134,6 +125,7 @@ class Fanout {
 
   const Encoder& encoder_;
   FanoutPool pool_;
+  std::shared_ptr<BoardFanout> board_;
   std::shared_ptr<LooseFanout> loose_;
   std::vector<std::shared_ptr<LinkFanout>> shards_;
 };

@@ -2,6 +2,7 @@
 // and can be tested with streams made of nothing, under the thread sanitizer too.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/effect.h"
 #include "core/link.h"
 #include "core/model.h"
+#include "core/signal.h"
 
 namespace grpc {
 class ByteBuffer;
@@ -31,12 +33,38 @@ class PendingCall {
 // The bytes of one message, shared by every stream they are written to.
 using Bytes = std::shared_ptr<const grpc::ByteBuffer>;
 
+struct EncodedMessage {
+  Bytes bytes;  // null: not made yet
+  std::size_t size = 0;
+};
+
+// gRPC clients take 4 MiB by default; 64 KiB are left for what comes around a message.
+inline constexpr std::size_t kMessageBytesMax = (std::size_t{4} << 20) - (std::size_t{64} << 10);
+
 // Serialises what many streams get. Called by the fan-out's threads.
 class Encoder {
  public:
   virtual ~Encoder() = default;
   virtual Bytes Notify(const std::string& job, const std::vector<RankOps>& ranks) const = 0;
   virtual Bytes Result(const std::string& job, const std::string& message) const = 0;
+
+  // Bytes that a list has beside its signals' own: for each signal, and once.
+  static constexpr std::size_t kListBytesEach = 5;
+  static constexpr std::size_t kListBytesOnce = 48;
+  // A job's state for the single method; at most kMessageBytesMax, as a list of it alone too.
+  virtual EncodedMessage JobSignal(const Signal& signal, const std::string& uuid) const = 0;
+  // A list of what JobSignal gave, in that order. total: of all jobs in all its pages.
+  virtual EncodedMessage JobSignalList(const std::vector<EncodedMessage>& signals, Ms report_time,
+                                       std::size_t total) const = 0;
+};
+
+// Where a stream says that it has room again. Any thread; outlives the streams.
+class RoomListener {
+ public:
+  virtual void StreamHasRoom(StreamId stream) = 0;
+
+ protected:
+  ~RoomListener() = default;
 };
 
 // One subscriber's stream, as its filler sees it: one thread at a time.
@@ -46,7 +74,11 @@ class StreamPort {
   virtual void Announce() = 0;
   // Names the run whose result comes. REQUIRES: nothing was sent.
   virtual void NameRun(RunId run) = 0;
+  // Streams of job signals: may a message of so many bytes be sent? False: more than that waits;
+  // the room listener hears of it when that has changed. A client that is gone has all the room.
+  virtual bool Ready(std::size_t bytes) = 0;
   // False: the client does not read, the message was not taken. A client that is gone takes all.
+  // Never false after Ready.
   virtual bool Send(const Bytes& bytes) = 0;
   // Tells the loop that it is closed; once, whoever else does.
   virtual void PostClosed() = 0;

@@ -195,8 +195,11 @@ class RecoverService final : public RecoverBase {
     if (Status status = intake_->Admit(Intake::Guest::kStream); !status.ok()) {
       return ServerStream::Refuse(ToGrpc(status));
     }
-    return ServerStream::Open(intake_, context, topic, CallerOf(*context, Shown(RoleOf(request))),
-                              JobOf(request));
+    StreamOpened opened;
+    opened.topic = topic;
+    opened.caller = CallerOf(*context, Shown(RoleOf(request)));
+    opened.job = JobOf(request);
+    return ServerStream::Open(intake_, context, ServerStream::kForStressTests, std::move(opened));
   }
 
   Intake* const intake_;

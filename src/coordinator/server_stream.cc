@@ -20,14 +20,10 @@ class Refused final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
 }  // namespace
 
-ServerStream* ServerStream::Open(Intake* intake, grpc::CallbackServerContext* context, Topic topic,
-                                 Caller caller, std::string job) {
-  auto* stream = new ServerStream(intake, context);
-  StreamOpened opened;
+ServerStream* ServerStream::Open(Intake* intake, grpc::CallbackServerContext* context,
+                                 const Limits& limits, StreamOpened opened) {
+  auto* stream = new ServerStream(intake, context, limits);
   opened.stream = stream->id_;
-  opened.topic = topic;
-  opened.caller = std::move(caller);
-  opened.job = std::move(job);
   intake->PostStreamOpened(stream->id_, stream, std::move(opened));
   // The loop may have ended it by now, but gRPC keeps it until the handler has returned it.
   return stream;
@@ -41,7 +37,17 @@ void ServerStream::NameRun(RunId run) {
   context_->AddInitialMetadata("assay-run", std::to_string(run));
 }
 
+bool ServerStream::Ready(std::size_t bytes) {
+  const std::size_t unwritten = unwritten_.load(std::memory_order_relaxed);
+  const bool fits = unwritten <= limits_.bytes_max && bytes <= limits_.bytes_max - unwritten;
+  if (fits && !outbox_.Full()) return true;
+  // With nothing on its way any message may go, however large.
+  return !outbox_.WaitForRoom();
+}
+
 bool ServerStream::Send(const Bytes& bytes) {
+  const std::size_t size = bytes->Length();
+  unwritten_.fetch_add(size, std::memory_order_relaxed);
   switch (outbox_.Push(Bytes(bytes))) {
     case PushResult::kStartPump:
       outbox_.Pump(this);
@@ -52,6 +58,7 @@ bool ServerStream::Send(const Bytes& bytes) {
     case PushResult::kFull:
       break;
   }
+  unwritten_.fetch_sub(size, std::memory_order_relaxed);
   return false;
 }
 
@@ -61,6 +68,11 @@ void ServerStream::End(const Status& status) {
 
 void ServerStream::PostClosed() {
   if (!close_posted_.exchange(true, std::memory_order_relaxed)) intake_->PostStreamClosed(id_);
+}
+
+void ServerStream::OnWriteDone(bool ok) {
+  unwritten_.fetch_sub(writing_, std::memory_order_relaxed);
+  outbox_.WriteDone(ok, this);
 }
 
 void ServerStream::OnDone() {

@@ -52,10 +52,15 @@ void StreamTable::ForgetIfOver(StreamId id, const Stream& stream) {
 void StreamTable::Attach(const AttachStream& effect) {
   const auto found = streams_.find(effect.stream);
   if (found == streams_.end() || found->second.stream == nullptr || found->second.ended ||
-      found->second.job != nullptr) {
+      Attached(found->second)) {
     return;
   }
   Stream& entry = found->second;
+  if (IsSignal(effect.topic)) {
+    entry.on_board = true;
+    fanout_->board().Post(AttachEntry{effect.stream, entry.stream, entry.topic});
+    return;
+  }
   const auto job = jobs_.try_emplace(effect.job).first;
   if (job->second.queue == nullptr) job->second.queue = fanout_->MakeJob(effect.job);
   ++job->second.streams;
@@ -79,11 +84,19 @@ void StreamTable::Result(const PublishResult& effect) {
 void StreamTable::Replay(const ReplayResult& effect) {
   const auto found = streams_.find(effect.stream);
   if (found == streams_.end() || found->second.stream == nullptr || found->second.ended ||
-      found->second.job != nullptr) {
+      Attached(found->second)) {
     return;
   }
   found->second.ended = true;
   fanout_->loose().Post(ReplayEntry{found->second.stream, effect.job, effect.run, effect.message});
+}
+
+void StreamTable::Signal(PublishSignal&& effect) {
+  fanout_->board().Post(SignalEntry{std::move(effect.signal)});
+}
+
+void StreamTable::Forget(ForgetDeleted&& effect) {
+  fanout_->board().Post(ForgetEntry{std::move(effect.job)});
 }
 
 void StreamTable::End(StreamId id, const Status& status) {
@@ -97,6 +110,8 @@ void StreamTable::End(StreamId id, Stream* stream, const std::shared_ptr<const S
   stream->ended = true;
   if (stream->job != nullptr) {
     stream->job->second.queue->Post(EndEntry{id, status});
+  } else if (stream->on_board) {
+    fanout_->board().Post(EndEntry{id, status});
   } else {
     fanout_->loose().Post(EndLooseEntry{stream->stream, status});
   }
@@ -106,13 +121,14 @@ void StreamTable::EndAll(const Status& status) {
   const auto shared = std::make_shared<const Status>(status);
   for (auto& [id, stream] : streams_) {
     stream.told = false;
-    // Attached ones are ended by one entry for each job, below.
-    if (stream.job == nullptr) {
-      End(id, &stream, shared);
-    } else {
+    // Attached ones are ended by one entry for each queue, below.
+    if (Attached(stream)) {
       stream.ended = true;
+    } else {
+      End(id, &stream, shared);
     }
   }
+  fanout_->board().Post(EndAllEntry{shared});
   for (auto& [name, job] : jobs_) job.queue->Post(EndAllEntry{shared});
 }
 

@@ -42,9 +42,11 @@ class StreamTable {
   void Notify(const PublishNotify& effect);
   void Result(const PublishResult& effect);
   void Replay(const ReplayResult& effect);
+  void Signal(PublishSignal&& effect);
+  void Forget(ForgetDeleted&& effect);
   // Nothing when it was ended before.
   void End(StreamId id, const Status& status);
-  // And forgets what the core was told: it is thrown away.
+  // And forgets what the core was told: it is thrown away. So is the board of job signals.
   void EndAll(const Status& status);
 
  private:
@@ -58,6 +60,7 @@ class StreamTable {
     StreamPort* stream = nullptr;  // null: not opened yet
     Topic topic = Topic::kNotify;
     Jobs::value_type* job = nullptr;  // where it is attached
+    bool on_board = false;            // or there: it hears of job signals
     std::uint64_t results = 0;        // of its job when it was attached
     bool told = false;                // the core knows it
     bool ended = false;
@@ -68,6 +71,7 @@ class StreamTable {
 
   static bool Ended(const Stream& stream);
   void ForgetIfOver(StreamId id, const Stream& stream);
+  static bool Attached(const Stream& stream) { return stream.job != nullptr || stream.on_board; }
   void End(StreamId id, Stream* stream, const std::shared_ptr<const Status>& status);
 
   Fanout* const fanout_;

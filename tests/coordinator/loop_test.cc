@@ -82,6 +82,10 @@ class TestEncoder final : public Encoder {
  public:
   Bytes Notify(const std::string&, const std::vector<RankOps>&) const override { return nullptr; }
   Bytes Result(const std::string&, const std::string&) const override { return nullptr; }
+  EncodedMessage JobSignal(const Signal&, const std::string&) const override { return {}; }
+  EncodedMessage JobSignalList(const std::vector<EncodedMessage>&, Ms, std::size_t) const override {
+    return {};
+  }
 };
 
 std::string CodeName(const Status& status) {
@@ -96,6 +100,7 @@ class TestStream final : public StreamPort {
 
   void Announce() override { diary_.Write(name_ + " announced"); }
   void NameRun(RunId) override {}
+  bool Ready(std::size_t) override { return true; }
   bool Send(const Bytes&) override {
     diary_.Write(name_ + " sent");
     return room_;
