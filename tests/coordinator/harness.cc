@@ -3,6 +3,32 @@
 #include <catch2/catch.hpp>
 
 namespace assay::test {
+namespace {
+
+// Commits as the real one does, until told not to.
+class FragileStorage final : public Storage {
+ public:
+  FragileStorage(std::unique_ptr<Storage> real, const std::atomic<bool>* broken)
+      : real_(std::move(real)), broken_(*broken) {}
+  assay::Status Commit(const std::vector<Record>& records) override {
+    if (broken_) return UnavailableError("/data/assay.db: no space left on the device");
+    return real_->Commit(records);
+  }
+  assay::Result<Durable> Load() override { return real_->Load(); }
+  void Idle() override { real_->Idle(); }
+
+ private:
+  const std::unique_ptr<Storage> real_;
+  const std::atomic<bool>& broken_;
+};
+
+}  // namespace
+
+void BreakOnDemand(CoordinatorOptions* options, const std::atomic<bool>* broken) {
+  options->wrap_storage = [broken](std::unique_ptr<Storage> real) {
+    return std::make_unique<FragileStorage>(std::move(real), broken);
+  };
+}
 
 bool Eventually(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -56,6 +82,7 @@ Client::Client(const std::string& address) {
   recover = Recover::NewStub(channel);
   admin = admin::Admin::NewStub(channel);
   fleet = fleet::Fleet::NewStub(channel);
+  jobs = job::Job::NewStub(channel);
 }
 
 std::unique_ptr<grpc::ClientContext> Client::Context() {
@@ -72,6 +99,21 @@ grpc::Status Client::Apply(const std::string& job, const std::string& table,
   request.set_source("table.json");
   admin::ApplyJobResponse ignored;
   return admin->ApplyJob(Context().get(), request, response != nullptr ? response : &ignored);
+}
+
+grpc::Status Client::SetState(const std::string& job, const std::string& state) {
+  admin::SetJobStateRequest request;
+  request.set_id(job);
+  request.set_state(state);
+  admin::SetJobStateResponse response;
+  return admin->SetJobState(Context().get(), request, &response);
+}
+
+grpc::Status Client::Delete(const std::string& job) {
+  admin::DeleteJobRequest request;
+  request.set_id(job);
+  admin::DeleteJobResponse response;
+  return admin->DeleteJob(Context().get(), request, &response);
 }
 
 grpc::Status Client::Stress(const std::string& job,

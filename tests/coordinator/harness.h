@@ -4,6 +4,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -16,6 +17,7 @@
 #include "admin.grpc.pb.h"
 #include "coordinator/coordinator.h"
 #include "fleet.grpc.pb.h"
+#include "job.grpc.pb.h"
 #include "recover.grpc.pb.h"
 #include "tests/support/temp_dir.h"
 
@@ -27,6 +29,9 @@ bool Eventually(const std::function<bool()>& condition);
 
 // Waits of the rules that are long on purpose are short here.
 CoordinatorOptions QuickOptions(const TempDir& dir);
+
+// Its store commits until *broken, which outlives the coordinator.
+void BreakOnDemand(CoordinatorOptions* options, const std::atomic<bool>* broken);
 
 class Bed {
  public:
@@ -58,10 +63,13 @@ class Client {
   std::unique_ptr<Recover::Stub> recover;
   std::unique_ptr<admin::Admin::Stub> admin;
   std::unique_ptr<fleet::Fleet::Stub> fleet;
+  std::unique_ptr<job::Job::Stub> jobs;
 
   // --- The admin's ---
   grpc::Status Apply(const std::string& job, const std::string& table,
                      admin::ApplyJobResponse* response = nullptr);
+  grpc::Status SetState(const std::string& job, const std::string& state);
+  grpc::Status Delete(const std::string& job);
 
   // --- The platform's ---
   grpc::Status Stress(const std::string& job, const std::map<std::string, std::vector<int>>& nodes,

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/event.h"
 #include "tests/coordinator/harness.h"
 
 namespace assay::test {
@@ -99,7 +98,7 @@ TEST_CASE("reflection answers") {
   grpc::Slice all;
   REQUIRE(got.DumpToSingleSlice(&all).ok());
   const std::string text(reinterpret_cast<const char*>(all.begin()), all.size());
-  for (const char* service : {"Recover", "assay.admin.Admin", "assay.fleet.Fleet"}) {
+  for (const char* service : {"Recover", "job.Job", "assay.admin.Admin", "assay.fleet.Fleet"}) {
     CHECK(text.find(service) != std::string::npos);
   }
   grpc::Status status;
@@ -193,30 +192,9 @@ TEST_CASE("a run goes on after a restart, and its answer counts") {
   CHECK(result.Wait().msg.find("stress test finish") == 0);
 }
 
-// Commits as the real one does, until told not to.
-class FragileStorage final : public Storage {
- public:
-  FragileStorage(std::unique_ptr<Storage> real, std::atomic<bool>* broken)
-      : real_(std::move(real)), broken_(*broken) {}
-  assay::Status Commit(const std::vector<Record>& records) override {
-    if (broken_) return UnavailableError("/data/assay.db: no space left on the device");
-    return real_->Commit(records);
-  }
-  assay::Result<Durable> Load() override { return real_->Load(); }
-  void Idle() override { real_->Idle(); }
-
- private:
-  const std::unique_ptr<Storage> real_;
-  std::atomic<bool>& broken_;
-};
-
 TEST_CASE("what cannot be stored is not said, and service returns with the disk") {
   std::atomic<bool> broken{false};
-  Bed bed([&](CoordinatorOptions* options) {
-    options->wrap_storage = [&](std::unique_ptr<Storage> real) {
-      return std::make_unique<FragileStorage>(std::move(real), &broken);
-    };
-  });
+  Bed bed([&](CoordinatorOptions* options) { BreakOnDemand(options, &broken); });
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
   auto notified = std::make_unique<Notified>(&client, "job-1");
