@@ -35,15 +35,19 @@ def proven(files):
 
 
 def arguments(commands):
-    """-I, -isystem, -D and -std of all commands, each once, in order."""
-    found = []
+    """-I, -isystem, -D and -std of all commands, each once, in order.
+
+    Of a macro the first definition: some files are compiled several times, each time with another.
+    """
+    found = {}
     for command in commands:
         words = iter(shlex.split(command))
         for word in words:
             group = [word, next(words)] if word in ("-I", "-isystem") else [word]
-            if re.match(r"-(I|isystem|D|std=)", word) and group not in found:
-                found.append(group)
-    return [word for group in found for word in group]
+            if re.match(r"-(I|isystem|D|std=)", word):
+                key = word.split("=")[0] if word.startswith("-D") else " ".join(group)
+                found.setdefault(key, group)
+    return [word for group in found.values() for word in group]
 
 
 def compile_alone(header, options, folder):
