@@ -18,6 +18,7 @@ void Coordinator::Load() {
   Durable durable = simulation::Load(disk_);
   cluster_.emplace(world_.settings, std::move(durable), world_.now());
   checker_.CoordinatorStarted(disk_);
+  loaded(cluster_->durable());
   tick_at_.reset();
   TickLater();
 }
@@ -78,6 +79,7 @@ void Coordinator::Work() {
     ++stepped;
     ++world_.steps;
     checker_.Stepped(event, batch, records, effects, *cluster_);
+    stepped(cluster_->durable());
     if (!world_.healed && world_.Chance(world_.faults.coordinator_dies / 4)) return Die();
   }
   if (!mailbox_.empty()) WorkLater(0);
@@ -95,6 +97,7 @@ void Coordinator::Work() {
     return;
   }
   checker_.Compare(disk_, cluster_->durable());
+  committed();
   if (!world_.healed && world_.Chance(world_.faults.coordinator_dies)) return Die();
   const bool dies = !world_.healed && world_.Chance(world_.faults.coordinator_dies);
   std::int64_t left = dies ? world_.Below(static_cast<std::int64_t>(batch.effects.size())) : -1;

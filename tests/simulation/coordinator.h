@@ -21,7 +21,10 @@ class Coordinator {
   // REQUIRES: they outlive it.
   Coordinator(World* world, Checker* checker) : world_(*world), checker_(*checker) {}
 
-  std::function<void(const Effect&)> release;  // an effect leaves the process
+  std::function<void(const Effect&)> release;   // an effect leaves the process
+  std::function<void(const Durable&)> stepped;  // by an event
+  std::function<void()> committed;              // all that was stepped
+  std::function<void(const Durable&)> loaded;   // in place of what was stepped
   std::function<void()> cut_all;  // all streams, links and calls end; the process may live on
 
   void Start();

@@ -16,6 +16,7 @@ Simulation::Simulation(std::uint64_t seed, Canary canary, std::uint64_t steps)
       checker_(&world_),
       links_(&world_),
       clients_(&world_),
+      followers_(&world_),
       coordinator_(&world_, &checker_),
       apart_until_(kAgents, 0),
       steps_(steps) {
@@ -30,6 +31,11 @@ void Simulation::Wire() {
   links_.post = post;
   clients_.post = post;
   clients_.reachable = [this] { return coordinator_.up(); };
+  followers_.post = post;
+  followers_.reachable = clients_.reachable;
+  coordinator_.stepped = [this](const Durable& durable) { followers_.Stepped(durable); };
+  coordinator_.committed = [this] { followers_.Committed(); };
+  coordinator_.loaded = [this](const Durable& durable) { followers_.Loaded(durable); };
   clients_.newest_run = [this] { return coordinator_.disk().all.next_run - 1; };
   links_.hear = [this](int agent, LinkId link, CoordinatorMessage message) {
     agents_[static_cast<std::size_t>(agent)]->Hear(link, std::move(message));
@@ -39,6 +45,7 @@ void Simulation::Wire() {
   };
   for (int i = 0; i < kAgents; ++i) WireAgent(i);
   coordinator_.cut_all = [this] {
+    followers_.CutAll();
     if (coordinator_.up()) {
       links_.ForgetAll();
       clients_.CutAll();
@@ -52,7 +59,7 @@ void Simulation::Wire() {
       links_.ToAgent(to->link, to->message);
     } else if (const auto* end = std::get_if<EndLink>(&effect)) {
       links_.EndedByCoordinator(end->link);
-    } else {
+    } else if (!followers_.Hear(effect)) {
       std::visit(
           [this](const auto& one) {
             if constexpr (requires { clients_.Hear(one); }) clients_.Hear(one);
@@ -88,6 +95,7 @@ std::string Simulation::Run() {
   coordinator_.Start();
   for (const auto& agent : agents_) agent->Start();
   clients_.Start();
+  followers_.Start();
   for (int i = 0; i < kAgents; ++i) Meddle(i);
   while (world_.problem().empty() && world_.steps < steps_ && world_.Next()) {
   }
@@ -99,6 +107,7 @@ std::string Simulation::Run() {
     if (!Settle()) return world_.problem();
   }
   checker_.CoordinatorStarted(coordinator_.disk());
+  followers_.CheckAll();
   return world_.problem();
 }
 
@@ -113,6 +122,7 @@ void Simulation::Heal() {
   // Whatever single messages were lost, new links say again.
   links_.BreakAll();
   clients_.Heal();
+  followers_.Heal();
 }
 
 bool Simulation::Settle() {
@@ -160,6 +170,7 @@ void Simulation::TestJob(const std::string& name) {
 std::string Simulation::Pending() const {
   if (!coordinator_.up()) return "the coordinator is down";
   std::string pending = clients_.Pending(coordinator_.disk());
+  if (pending.empty()) pending = followers_.Pending();
   for (const auto& agent : agents_) {
     if (pending.empty()) pending = agent->Pending();
   }

@@ -1,8 +1,8 @@
 // A whole world from one number: a coordinator, three agents, their network, disks, workers and
-// clients. First anything may fail; then all is up and nothing is lost, and everything must come to
-// its end: every run by its deadline (or resume_grace after the last start), every device free,
-// every agent at rest with an empty spool. At last a test of every job on its agents must simply
-// work.
+// clients, and who follows the jobs. First anything may fail; then all is up and nothing is lost,
+// and everything must come to its end: every run by its deadline (or resume_grace after the last
+// start), every device free, every agent at rest with an empty spool. At last a test of every job
+// on its agents must simply work.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "tests/simulation/checker.h"
 #include "tests/simulation/clients.h"
 #include "tests/simulation/coordinator.h"
+#include "tests/simulation/followers.h"
 #include "tests/simulation/links.h"
 #include "tests/simulation/world.h"
 
@@ -48,6 +49,7 @@ class Simulation {
   Checker checker_;
   Links links_;
   Clients clients_;
+  Followers followers_;
   Coordinator coordinator_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::vector<Ms> apart_until_;  // agents' partitions

@@ -6,9 +6,9 @@ namespace assay::simulation {
 
 std::string_view Name(Canary canary) {
   constexpr std::string_view kNames[kCanaries] = {
-      "none",          "release_before_commit", "drop_record",  "change_outcome", "lose_lease",
-      "never_tick",    "answer_twice",          "notify_twice", "run_twice",      "spawn_twice",
-      "spool_forgets", "forge_outcome"};
+      "none",          "release_before_commit", "drop_record",    "change_outcome", "lose_lease",
+      "never_tick",    "answer_twice",          "notify_twice",   "run_twice",      "spawn_twice",
+      "spool_forgets", "forge_outcome",         "swallow_signal", "swallow_delete"};
   return kNames[static_cast<int>(canary)];
 }
 
@@ -32,6 +32,7 @@ World::World(std::uint64_t seed, Canary planted) : canary(planted), random_(seed
   faults.strange = DrawFault(300);
   faults.wander = DrawFault(100);
   faults.meddle = DrawFault(300);
+  faults.pause = DrawFault(30);
   faults.delay = Below(3) == 0 ? 5'000 : 200;
   faults.between = 500 + Below(8'000);
 
@@ -44,6 +45,8 @@ World::World(std::uint64_t seed, Canary planted) : canary(planted), random_(seed
   settings.reply_quiet = Below(2) == 0 ? 12'000 : 500;
   settings.owing = Below(2) == 0 ? 1'200'000 : 30'000;
   settings.reply_allowance = 10'000;
+  settings.client_kept = Below(2) == 0 ? 600'000 : 5'000;
+  settings.deleted_kept = Below(2) == 0 ? 3'600'000 : 60'000;
   settings.result_replay = Below(2) == 0 ? 86'400'000 : 60'000;
 }
 

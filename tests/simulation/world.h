@@ -31,8 +31,10 @@ enum class Canary : std::uint8_t {
   kSpawnTwice,           // a second worker on the device
   kSpoolForgets,         // the agent's spool swallows what has begun
   kForgeOutcome,         // an agent reports other outcomes than it recorded
+  kSwallowSignal,        // subscribers of job signals are not told of a change now and then
+  kSwallowDelete,        // ... of deletions
 };
-inline constexpr int kCanaries = 12;
+inline constexpr int kCanaries = 14;
 std::string_view Name(Canary canary);
 
 // Permille of the occasions, unless it says otherwise.
@@ -55,6 +57,7 @@ struct Faults {
   int silent = 0;      // of subscribers' tests: no reply, or not a whole one
   int strange = 0;     // of requests: senseless ones
   int wander = 0;      // of clients' streams: they go away
+  int pause = 0;       // of followers' looks: they do not read for a while
   int meddle = 0;      // cancels, deletes, changes
   Ms delay = 100;      // of a message, at most (mostly far less)
   Ms between = 2'000;  // requests of platforms

@@ -1,0 +1,318 @@
+#include "tests/simulation/followers.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace assay::simulation {
+namespace {
+
+constexpr int kFollowers = 4;
+constexpr int kJobs = 4;
+constexpr Ms kPatience = 20'000;
+constexpr std::size_t kPage = 3;
+
+}  // namespace
+
+Followers::Followers(World* world) : world_(*world), followers_(kFollowers) {
+  for (std::size_t i = 0; i < followers_.size(); ++i) {
+    followers_[i].role = i % 2 == 0 ? "CCAgent" : "FdAgent";
+    followers_[i].topic = i % 2 == 0 ? Topic::kSignal : Topic::kSignalList;
+  }
+}
+
+void Followers::Start() {
+  for (std::size_t i = 0; i < followers_.size(); ++i) Act(i);
+  Change();
+}
+
+void Followers::Heal() {
+  for (Follower& follower : followers_) follower.paused_until = 0;
+}
+
+// --- The truth -----------------------------------------------------------------------------------
+
+Followers::State Followers::StateOf(const Signal& signal) {
+  return {signal.deleted, signal.state, signal.created, signal.ended, *signal.hccl};
+}
+Followers::State Followers::StateOf(const Job& job) {
+  return {false, job.state, job.created, job.ended, *job.hccl};
+}
+Followers::State Followers::StateOf(const DeletedJob& job) {
+  return {true, job.state, job.created, job.deleted, *job.hccl};
+}
+
+void Followers::Differences(const Durable& durable, Truth* truth, std::vector<Moment>* moments) {
+  // A life ends before the next one begins.
+  for (const auto& [id, job] : durable.deleted) {
+    std::optional<State>& known = (*truth)[id][1];
+    if (known && *known == StateOf(job)) continue;
+    known = StateOf(job);
+    (*truth)[id][0].reset();
+    moments->emplace_back(id, *known);
+  }
+  for (const auto& [id, job] : durable.jobs) {
+    std::optional<State>& known = (*truth)[id][0];
+    if (known && *known == StateOf(job)) continue;
+    known = StateOf(job);
+    moments->emplace_back(id, *known);
+  }
+  for (auto& [id, states] : *truth) {
+    if (states[0] && !durable.jobs.contains(id)) states[0].reset();
+    if (states[1] && !durable.deleted.contains(id)) states[1].reset();
+  }
+}
+
+void Followers::Append(const std::vector<Moment>& moments) {
+  for (const auto& [job, state] : moments) history_[job].push_back(state);
+}
+
+void Followers::NoteForgotten(const Durable& durable) {
+  for (const auto& [job, states] : history_) {
+    if (durable.jobs.contains(job) || durable.deleted.contains(job)) {
+      gone_.erase(job);
+    } else {
+      gone_.emplace(job, world_.now());
+    }
+  }
+}
+
+void Followers::Stepped(const Durable& durable) { Differences(durable, &stepped_, &not_yet_); }
+
+void Followers::Committed() {
+  Append(not_yet_);
+  not_yet_.clear();
+  true_ = stepped_;
+}
+
+void Followers::Loaded(const Durable& durable) {
+  not_yet_.clear();
+  std::vector<Moment> moments;
+  Differences(durable, &true_, &moments);
+  Append(moments);
+  stepped_ = true_;
+  NoteForgotten(durable);
+}
+
+// --- What they do --------------------------------------------------------------------------------
+
+void Followers::Change() {
+  if (world_.healed) return;
+  world_.At(world_.Delay(4 * world_.faults.between), [this] { Change(); });
+  // A burst, now and then.
+  for (std::int64_t i = world_.Chance(100) ? 12 : 1; i > 0; --i) {
+    const std::string job = "followed" + std::to_string(world_.Below(kJobs));
+    const Ms delay = world_.Delay(world_.faults.delay);
+    const std::int64_t what = world_.Below(10);
+    if (what < 4) {
+      JobApplied applied;
+      applied.call = world_.NextId();
+      applied.spec.id = job;
+      auto table = std::make_shared<RankTable>();
+      if (world_.Chance(700)) {
+        table->nodes.push_back({"nowhere", {}});
+        table->ranks.push_back({0, static_cast<std::int32_t>(world_.Below(4)), 0});
+        applied.table_text = "table " + std::to_string(world_.Below(3));
+      }
+      applied.table = std::move(table);
+      applied.hccl = std::make_shared<const std::string>("hccl of " + applied.table_text);
+      world_.At(delay, [this, applied] { post(applied); });
+    } else if (what < 9) {
+      const auto state = static_cast<JobState>(world_.Below(4));
+      world_.At(delay, [this, call = world_.NextId(), job, state] {
+        post(JobStateSet{call, {}, job, state});
+      });
+    } else {
+      world_.At(delay, [this, call = world_.NextId(), job] { post(JobDeleted{call, {}, job}); });
+    }
+  }
+}
+
+void Followers::Act(std::size_t index) {
+  world_.At(world_.Delay(world_.faults.between), [this, index] { Act(index); });
+  Follower& follower = followers_[index];
+  if (!follower.attached) return Connect(&follower);
+  if (!world_.healed) {
+    if (world_.Chance(world_.faults.wander)) return Lose(&follower);
+    if (world_.Chance(world_.faults.pause)) {
+      follower.paused_until = world_.now() + world_.Delay(2 * 3'600'000);
+    }
+  }
+  if (follower.paused_until <= world_.now()) Read(&follower);
+}
+
+void Followers::Connect(Follower* follower) {
+  if (!reachable()) return;
+  if (follower->stream && world_.now() < follower->opened_at + kPatience) return;
+  const Ms delay = world_.Delay(world_.faults.delay);
+  follower->opened_at = world_.now();
+  if (follower->client.empty()) {
+    follower->call = world_.NextId();
+    world_.At(delay, [this, call = follower->call, role = follower->role] {
+      post(ClientRegistered{call, {}, role, "client " + std::to_string(call)});
+    });
+    return;
+  }
+  // One that has waited too long for an older stream opens another in its place.
+  const StreamId id = world_.NextId();
+  follower->stream = id;
+  world_.At(delay,
+            [this, id, client = follower->client, role = follower->role, topic = follower->topic] {
+              post(StreamOpened{id, topic, {}, "", client, role});
+            });
+}
+
+void Followers::Read(Follower* follower) {
+  for (std::int64_t left = 1 + world_.Below(8); left > 0; --left) {
+    if (follower->pages != nullptr) {
+      for (std::size_t i = 0; i < kPage && follower->page_at != follower->pages->size(); ++i) {
+        See(follower, *(*follower->pages)[follower->page_at++]);
+      }
+      if (follower->page_at == follower->pages->size()) follower->pages.reset();
+      continue;
+    }
+    const JobBoard::Item* const item = board_.After(follower->cursor);
+    if (item == nullptr) return;
+    follower->cursor = item->signal->change;
+    See(follower, *item->signal);
+  }
+}
+
+void Followers::See(Follower* follower, const Signal& signal) {
+  const std::string& job = signal.job.id;
+  const std::vector<State>& history = history_[job];
+  const auto [entry, first] = follower->seen.try_emplace(job);
+  Seen& seen = entry->second;
+  const std::size_t from = first || std::exchange(seen.again, false) ? seen.at : seen.at + 1;
+  for (std::size_t at = from; at < history.size(); ++at) {
+    if (history[at] != StateOf(signal)) continue;
+    seen.at = at;
+    return;
+  }
+  world_.Fail("a follower saw " + job + " " +
+              (signal.deleted ? "deleted" : std::string(Name(signal.state))) +
+              ", which is not so, or comes out of order");
+}
+
+// It goes away, or finds that its stream is gone.
+void Followers::Lose(Follower* follower) {
+  if (!follower->stream) return;
+  const StreamId id = *follower->stream;
+  follower->stream.reset();
+  follower->attached = false;
+  follower->pages.reset();
+  follower->paused_until = 0;
+  for (auto& [job, seen] : follower->seen) seen.again = true;
+  world_.At(world_.Delay(world_.faults.delay), [this, id] { post(StreamClosed{id}); });
+}
+
+// --- What they hear ------------------------------------------------------------------------------
+
+Followers::Follower* Followers::Of(StreamId stream) {
+  for (Follower& follower : followers_) {
+    if (follower.stream == stream) return &follower;
+  }
+  return nullptr;
+}
+
+bool Followers::Hear(const Effect& effect) {
+  if (const auto* answer = std::get_if<Answer>(&effect)) return HearAnswer(*answer);
+  if (const auto* end = std::get_if<EndStream>(&effect)) return HearEnd(*end);
+  if (const auto* published = std::get_if<PublishSignal>(&effect)) {
+    HearSignal(*published);
+    return true;
+  }
+  if (const auto* forgotten = std::get_if<ForgetDeleted>(&effect)) {
+    HearForgotten(*forgotten);
+    return true;
+  }
+  const auto* attach = std::get_if<AttachStream>(&effect);
+  if (attach == nullptr || !IsSignal(attach->topic)) return false;
+  Follower* const follower = Of(attach->stream);
+  if (follower == nullptr) return true;  // it has given up since
+  world_.Require(!follower->attached, "a follower was attached twice");
+  follower->attached = true;
+  follower->attached_at = world_.now();
+  follower->attached_change = board_.last_change();
+  follower->cursor = 0;
+  if (attach->topic == Topic::kSignalList) {
+    follower->cursor = follower->attached_change;
+    follower->pages = board_.Snapshot();
+    follower->page_at = 0;
+  }
+  return true;
+}
+
+bool Followers::HearAnswer(const Answer& answer) {
+  for (Follower& follower : followers_) {
+    if (follower.call != answer.call) continue;
+    world_.Require(answer.code == 200, "a follower may not register");
+    follower.client = "client " + std::to_string(answer.call);
+    follower.call = 0;
+    return true;
+  }
+  return false;
+}
+
+bool Followers::HearEnd(const EndStream& end) {
+  Follower* const follower = Of(end.stream);
+  if (follower == nullptr) return false;
+  if (end.status.code() == Code::kNotFound) follower->client.clear();
+  Lose(follower);
+  return true;
+}
+
+void Followers::HearSignal(const PublishSignal& published) {
+  if (world_.canary == Canary::kSwallowSignal && world_.Chance(50)) return;
+  if (world_.canary == Canary::kSwallowDelete && published.signal->deleted) return;
+  board_.Apply(published.signal);
+}
+
+void Followers::HearForgotten(const ForgetDeleted& forgotten) {
+  const std::uint64_t change = board_.Forget(forgotten.job);
+  for (Follower& follower : followers_) {
+    const bool owed =
+        follower.attached && follower.attached_change < change && follower.cursor < change;
+    if (owed) Lose(&follower);
+  }
+  if (!true_[forgotten.job][0]) gone_.emplace(forgotten.job, world_.now());
+}
+
+void Followers::CutAll() {
+  for (Follower& follower : followers_) {
+    follower.call = 0;
+    Lose(&follower);
+  }
+  board_.Clear();
+}
+
+// --- The end -------------------------------------------------------------------------------------
+
+std::string Followers::Pending() const {
+  for (const Follower& follower : followers_) {
+    if (!follower.attached) return "a follower is not subscribed";
+    if (follower.pages != nullptr || follower.cursor < board_.last_change()) {
+      return "a follower has not read everything";
+    }
+  }
+  return "";
+}
+
+void Followers::CheckAll() {
+  for (const Follower& follower : followers_) {
+    for (const auto& [job, history] : history_) {
+      const auto seen = follower.seen.find(job);
+      const bool present = true_[job][0].has_value();
+      if (seen == follower.seen.end()) {
+        world_.Require(!present, "a follower has never heard of a job");
+        continue;
+      }
+      const State& last = history[seen->second.at];
+      if (last == history.back()) continue;
+      const auto gone = gone_.find(job);
+      const bool excused = !present && gone != gone_.end() && gone->second <= follower.attached_at;
+      world_.Require(excused, "a follower does not know the last state of a job");
+    }
+  }
+}
+
+}  // namespace assay::simulation
