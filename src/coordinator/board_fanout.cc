@@ -90,7 +90,7 @@ void BoardFanout::On(const EndAllEntry& entry) {
 
 bool BoardFanout::Fill(Subscriber* subscriber) {
   if (subscriber->snapshot != nullptr && !FillPages(subscriber)) return false;
-  while (JobBoard::Item* const item = board_.After(subscriber->cursor)) {
+  while (JobBoard::Item* const item = board_.After(subscriber->cursor, subscriber->attached_at)) {
     const EncodedMessage& message =
         subscriber->topic == Topic::kSignalList ? ListOfOne(item) : Single(item);
     if (!subscriber->stream->Ready(message.size)) return false;

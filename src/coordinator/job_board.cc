@@ -40,8 +40,13 @@ void JobBoard::Clear() {
   snapshot_.reset();
 }
 
-JobBoard::Item* JobBoard::After(std::uint64_t cursor) {
-  const auto found = items_.upper_bound(cursor);
+bool JobBoard::Outlived(const Item& item) const {
+  return item.signal->deleted && jobs_.find(item.signal->job.id)->second.present != 0;
+}
+
+JobBoard::Item* JobBoard::After(std::uint64_t cursor, std::uint64_t came) {
+  auto found = items_.upper_bound(cursor);
+  while (found != items_.end() && found->first <= came && Outlived(found->second)) ++found;
   return found == items_.end() ? nullptr : &found->second;
 }
 
@@ -54,7 +59,9 @@ JobBoard::SnapshotPtr JobBoard::Snapshot() {
   if (snapshot_ == nullptr) {
     std::vector<SignalPtr> signals;
     signals.reserve(items_.size());
-    for (const auto& [change, item] : items_) signals.push_back(item.signal);
+    for (const auto& [change, item] : items_) {
+      if (!Outlived(item)) signals.push_back(item.signal);
+    }
     snapshot_ = std::make_shared<const std::vector<SignalPtr>>(std::move(signals));
   }
   return snapshot_;

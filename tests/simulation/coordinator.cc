@@ -65,7 +65,7 @@ void Coordinator::WorkLater(Ms delay) {
 
 void Coordinator::Work() {
   Output batch;
-  int stepped = 0;
+  int steps = 0;
   const std::int64_t most = 1 + world_.Below(8);
   for (std::int64_t i = 0; i < most && !mailbox_.empty(); ++i) {
     const Event event = std::move(mailbox_.front());
@@ -76,14 +76,14 @@ void Coordinator::Work() {
     const std::size_t effects = batch.effects.size();
     checker_.BeforeStep(event, cluster_->durable());
     cluster_->Step(event, world_.now(), &batch);
-    ++stepped;
+    ++steps;
     ++world_.steps;
     checker_.Stepped(event, batch, records, effects, *cluster_);
     stepped(cluster_->durable());
     if (!world_.healed && world_.Chance(world_.faults.coordinator_dies / 4)) return Die();
   }
   if (!mailbox_.empty()) WorkLater(0);
-  if (stepped == 0) return;
+  if (steps == 0) return;
   if (!world_.healed && world_.Chance(world_.faults.coordinator_dies)) return Die();
   if (!Commit(batch.records)) {
     world_.Trace("coordinator", [] { return std::string("cannot commit"); });

@@ -155,6 +155,7 @@ void Followers::Connect(Follower* follower) {
   // One that has waited too long for an older stream opens another in its place.
   const StreamId id = world_.NextId();
   follower->stream = id;
+  streams_.insert(id);
   world_.At(delay,
             [this, id, client = follower->client, role = follower->role, topic = follower->topic] {
               post(StreamOpened{id, topic, {}, "", client, role});
@@ -170,7 +171,7 @@ void Followers::Read(Follower* follower) {
       if (follower->page_at == follower->pages->size()) follower->pages.reset();
       continue;
     }
-    const JobBoard::Item* const item = board_.After(follower->cursor);
+    const JobBoard::Item* const item = board_.After(follower->cursor, follower->attached_change);
     if (item == nullptr) return;
     follower->cursor = item->signal->change;
     See(follower, *item->signal);
@@ -255,7 +256,7 @@ bool Followers::HearAnswer(const Answer& answer) {
 
 bool Followers::HearEnd(const EndStream& end) {
   Follower* const follower = Of(end.stream);
-  if (follower == nullptr) return false;
+  if (follower == nullptr) return streams_.contains(end.stream);  // it has given up since
   if (end.status.code() == Code::kNotFound) follower->client.clear();
   Lose(follower);
   return true;
@@ -287,10 +288,11 @@ void Followers::CutAll() {
 
 // --- The end -------------------------------------------------------------------------------------
 
-std::string Followers::Pending() const {
+std::string Followers::Pending() {
   for (const Follower& follower : followers_) {
     if (!follower.attached) return "a follower is not subscribed";
-    if (follower.pages != nullptr || follower.cursor < board_.last_change()) {
+    if (follower.pages != nullptr ||
+        board_.After(follower.cursor, follower.attached_change) != nullptr) {
       return "a follower has not read everything";
     }
   }

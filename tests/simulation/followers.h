@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,7 +45,7 @@ class Followers {
   void CutAll();  // every stream has ended; the shell begins anew
 
   // Who does not know yet what is true; "": nobody.
-  std::string Pending() const;
+  std::string Pending();
   // At the very end, when nothing is pending.
   void CheckAll();
 
@@ -104,6 +105,7 @@ class Followers {
 
   World& world_;
   std::vector<Follower> followers_;
+  std::set<StreamId> streams_;  // that they ever opened
   JobBoard board_;
   std::map<std::string, std::vector<State>> history_;  // of each job
   std::map<std::string, Ms> gone_;  // since when nobody need be told of a job that was deleted

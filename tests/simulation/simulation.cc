@@ -167,7 +167,7 @@ void Simulation::TestJob(const std::string& name) {
   });
 }
 
-std::string Simulation::Pending() const {
+std::string Simulation::Pending() {
   if (!coordinator_.up()) return "the coordinator is down";
   std::string pending = clients_.Pending(coordinator_.disk());
   if (pending.empty()) pending = followers_.Pending();

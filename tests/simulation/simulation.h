@@ -43,7 +43,7 @@ class Simulation {
   bool Settle();
   void TestJob(const std::string& job);
   // Why it has not come to its end; "": it has.
-  std::string Pending() const;
+  std::string Pending();
 
   World world_;
   Checker checker_;
