@@ -172,7 +172,10 @@ void Followers::Read(Follower* follower) {
       continue;
     }
     const JobBoard::Item* const item = board_.After(follower->cursor, follower->attached_change);
-    if (item == nullptr) return;
+    if (item == nullptr) {
+      if (!follower->caught_up) follower->caught_up = world_.now();
+      return;
+    }
     follower->cursor = item->signal->change;
     See(follower, *item->signal);
   }
@@ -233,6 +236,7 @@ bool Followers::Hear(const Effect& effect) {
   world_.Require(!follower->attached, "a follower was attached twice");
   follower->attached = true;
   follower->attached_at = world_.now();
+  follower->caught_up.reset();
   follower->attached_change = board_.last_change();
   follower->cursor = 0;
   if (attach->topic == Topic::kSignalList) {
@@ -310,8 +314,11 @@ void Followers::CheckAll() {
       }
       const State& last = history[seen->second.at];
       if (last == history.back()) continue;
+      // It was away when the job went, and that was old before it had read so far.
       const auto gone = gone_.find(job);
-      const bool excused = !present && gone != gone_.end() && gone->second <= follower.attached_at;
+      const bool excused = !present && gone != gone_.end() &&
+                           history.back().ended <= follower.attached_at &&
+                           gone->second <= follower.caught_up.value_or(world_.now());
       world_.Require(excused, "a follower does not know the last state of a job");
     }
   }

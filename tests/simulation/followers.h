@@ -76,6 +76,7 @@ class Followers {
     bool attached = false;
     std::uint64_t attached_change = 0;
     Ms attached_at = 0;
+    std::optional<Ms> caught_up;  // when it had read everything for the first time since then
     std::uint64_t cursor = 0;
     JobBoard::SnapshotPtr pages;  // of a list, until all is read
     std::size_t page_at = 0;
