@@ -178,6 +178,19 @@ TEST_CASE("whoever is owed a delete that has to be forgotten is ended, and nobod
   CHECK(late.sent[0].signals[0]->job.id == "b");
 }
 
+TEST_CASE("who reads is not ended for a delete that it was about to get") {
+  Bench bench;
+  CountingStream stream(1, kAll);
+  bench.Attach(&stream);
+  for (int i = 0; i < 400; ++i) {
+    bench.board->Post(SignalEntry{MakeSignal("a", ++bench.change, i % 2 == 1)});
+    if (i % 100 == 99) bench.board->Post(ForgetEntry{"a"});
+  }
+  bench.pool.RunHere();
+  CHECK(stream.ended.empty());
+  CHECK(stream.sent.back().signals[0]->change == 400);
+}
+
 TEST_CASE("ended is ended: one by one, or all, and then the board is empty") {
   Bench bench;
   bench.Change("a");
