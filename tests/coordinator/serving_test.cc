@@ -142,6 +142,9 @@ TEST_CASE("what cannot be started leaves nothing behind") {
   TempDir dir;
   for (const auto& change : std::vector<std::function<void(CoordinatorOptions*)>>{
            [](CoordinatorOptions* options) { options->listen = "nonsense"; },
+           [](CoordinatorOptions* options) { options->idle_timeout = 19'999; },
+           [](CoordinatorOptions* options) { options->idle_timeout = 86'400'001; },
+           [](CoordinatorOptions* options) { options->subscriber_buffer = 0; },
            [&](CoordinatorOptions* options) { options->db = dir / "missing/assay.db"; },
            [](CoordinatorOptions* options) {
              options->listen = "no-such-host.invalid:1";
