@@ -71,13 +71,17 @@ void Bed::Restart() {
   Start();
 }
 
-Client::Client(const std::string& address) {
+Client::Client(const std::string& address, int lookahead) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetMaxReceiveMessageSize(-1);
+  if (lookahead != 0) {
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, lookahead);
+  }
   channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
   recover = Recover::NewStub(channel);
   admin = admin::Admin::NewStub(channel);

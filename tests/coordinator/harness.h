@@ -54,8 +54,10 @@ class Bed {
 // Every call has a deadline of kPatience.
 class Client {
  public:
-  explicit Client(const std::string& address);
-  explicit Client(const Bed& bed) : Client(bed.address()) {}
+  // lookahead: bytes of a stream that its connection takes without being asked to read; 0: what
+  // gRPC finds good, which is megabytes.
+  explicit Client(const std::string& address, int lookahead = 0);
+  explicit Client(const Bed& bed, int lookahead = 0) : Client(bed.address(), lookahead) {}
 
   static std::unique_ptr<grpc::ClientContext> Context();
 
