@@ -11,16 +11,7 @@ namespace {
 
 // A job of 65,536 ranks, or a page of results, with room to spare.
 constexpr int kReceiveBytesMax = 64 << 20;
-
-// "head" and "[::1]" mean the default port, "::1" is an address without one.
-std::string WithPort(const std::string& coordinator) {
-  const std::size_t colon = coordinator.rfind(':');
-  const bool bare_ipv6 = colon != std::string::npos && coordinator.find(':') != colon &&
-                         coordinator.find(']') == std::string::npos;
-  if (bare_ipv6) return "[" + coordinator + "]:8899";
-  if (colon == std::string::npos || coordinator.ends_with("]")) return coordinator + ":8899";
-  return coordinator;
-}
+constexpr int kDeadlineSeconds = 60;
 
 Code CodeOf(grpc::StatusCode code) {
   switch (code) {
@@ -32,12 +23,24 @@ Code CodeOf(grpc::StatusCode code) {
       return Code::kUnavailable;
     case grpc::StatusCode::INVALID_ARGUMENT:
       return Code::kInvalid;
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return Code::kExhausted;
     default:
       return Code::kConflict;
   }
 }
 
 }  // namespace
+
+// "head" and "[::1]" mean the default port, "::1" is an address without one.
+std::string CoordinatorAddress(const std::string& coordinator) {
+  const std::size_t colon = coordinator.rfind(':');
+  const bool bare_ipv6 = colon != std::string::npos && coordinator.find(':') != colon &&
+                         coordinator.find(']') == std::string::npos;
+  if (bare_ipv6) return "[" + coordinator + "]:8899";
+  if (colon == std::string::npos || coordinator.ends_with("]")) return coordinator + ":8899";
+  return coordinator;
+}
 
 void ClientFlags::Declare(Flags* flags) {
   flags->Environment(true)
@@ -46,38 +49,44 @@ void ClientFlags::Declare(Flags* flags) {
       .Switch("json", &json, "print one JSON document on standard output, nothing else");
 }
 
-Client::Client(const std::string& coordinator) : coordinator_(WithPort(coordinator)) {
+std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a cluster's coordinator is not behind one
   arguments.SetMaxReceiveMessageSize(kReceiveBytesMax);
   arguments.SetMaxSendMessageSize(kReceiveBytesMax);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  stub_ = admin::Admin::NewStub(
-      grpc::CreateCustomChannel(coordinator_, grpc::InsecureChannelCredentials(), arguments));
+  // A machine that vanished is noticed by a command that only listens.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
-void Client::Prepare(grpc::ClientContext* context) const {
+Client::Client(const std::string& coordinator)
+    : address_(CoordinatorAddress(coordinator)),
+      stub_(admin::Admin::NewStub(ChannelTo(address_))) {}
+
+void Client::Prepare(grpc::ClientContext* context) {
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kDeadlineSeconds));
 }
 
-Status Client::Explain(const grpc::Status& status) const {
+Status ExplainCall(const std::string& address, const grpc::Status& status) {
   const Code code = CodeOf(status.error_code());
   const std::string said = Shown(status.error_message(), 2000);
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
       // What gRPC itself says of a connection needs a hint; what a coordinator says does not.
-      return Status(code, "coordinator " + Shown(coordinator_) + ": " + said +
+      return Status(code, "coordinator " + Shown(address) + ": " + said +
                               (said.find("connect") == std::string::npos
                                    ? ""
                                    : "; is it running there? (--coordinator or ASSAY_COORDINATOR "
                                      "says where)"));
     case grpc::StatusCode::CANCELLED:
-      return Status(code, "coordinator " + Shown(coordinator_) + " stopped during the call");
+      return Status(code, "coordinator " + Shown(address) + " stopped during the call");
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return Status(code, "coordinator " + Shown(coordinator_) + " did not answer within " +
+      return Status(code, "coordinator " + Shown(address) + " did not answer within " +
                               std::to_string(kDeadlineSeconds) + " s");
     case grpc::StatusCode::UNIMPLEMENTED:
-      return Status(code, Shown(coordinator_) + " answers, but is no coordinator of Assay");
+      return Status(code, Shown(address) + " answers, but is no coordinator of Assay");
     default:
       return Status(code, said);
   }

@@ -20,23 +20,28 @@ struct ClientFlags {
   void Declare(Flags* flags);
 };
 
+// "head" -> "head:8899".
+std::string CoordinatorAddress(const std::string& coordinator);
+// How every command connects. address: as CoordinatorAddress gives it.
+std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address);
+// What a failed call means to whoever called. An error's text is the coordinator's own, or names
+// the address that does not answer (kUnavailable).
+Status ExplainCall(const std::string& address, const grpc::Status& status);
+
 class Client {
  public:
   explicit Client(const std::string& coordinator);
 
-  // `call` is a method of the stub, e.g. &admin::Admin::Stub::ListJobs. An error's text is the
-  // coordinator's own, or names the address that does not answer (kUnavailable).
+  // `call` is a method of the stub, e.g. &admin::Admin::Stub::ListJobs.
   template <class Request, class Response>
   Result<Response> Call(grpc::Status (admin::Admin::Stub::*call)(grpc::ClientContext*,
                                                                  const Request&, Response*),
                         const Request& request);
 
  private:
-  static constexpr int kDeadlineSeconds = 60;
-  void Prepare(grpc::ClientContext* context) const;
-  Status Explain(const grpc::Status& status) const;
+  static void Prepare(grpc::ClientContext* context);
 
-  std::string coordinator_;
+  const std::string address_;
   std::unique_ptr<admin::Admin::Stub> stub_;
 };
 
@@ -48,7 +53,7 @@ Result<Response> Client::Call(grpc::Status (admin::Admin::Stub::*call)(grpc::Cli
   Prepare(&context);
   Response response;
   const grpc::Status status = (stub_.get()->*call)(&context, request, &response);
-  if (!status.ok()) return Explain(status);
+  if (!status.ok()) return ExplainCall(address_, status);
   return response;
 }
 

@@ -10,6 +10,7 @@ const std::vector<Command>& Commands() {
       {"job show", "show a job and where its ranks run", JobShow},
       {"job delete", "forget a job", JobDelete},
       {"job check", "judge a rank table without a coordinator", JobCheck},
+      {"watch jobs", "follow the states of the jobs", WatchJobs},
       {"stress", "stress-test the devices of a job", Stress},
       {"run list", "list stress tests", RunList},
       {"run show", "show a stress test and its results", RunShow},

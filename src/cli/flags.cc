@@ -9,6 +9,7 @@
 
 #include "cli/duration.h"
 #include "cli/nearest.h"
+#include "cli/size.h"
 #include "core/text.h"
 
 namespace assay {
@@ -137,6 +138,7 @@ class Flags::Impl {
   CLI::App app_;
   std::string group_ = "Flags";
   bool environment_ = false;
+  bool required_ = true;
   std::vector<std::string> in_environment_;
   std::vector<std::string> names_;
 };
@@ -146,14 +148,17 @@ Flags::Flags(std::string command, std::string summary, std::string details)
 Flags::~Flags() = default;
 
 Flags& Flags::Positional(const std::string& name, std::string* value, const std::string& help) {
-  impl_->app_.add_option(name, *value, help)->required()->type_name("")->group("Arguments");
+  impl_->app_.add_option(name, *value, help)
+      ->required(impl_->required_)
+      ->type_name("")
+      ->group("Arguments");
   return *this;
 }
 
 Flags& Flags::PositionalChoice(const std::string& name, std::string* value,
                                std::vector<std::string> allowed, const std::string& help) {
   impl_->app_.add_option(name, *value, help)
-      ->required()
+      ->required(impl_->required_)
       ->type_name("")
       ->group("Arguments")
       ->check([allowed = std::move(allowed)](const std::string& word) {
@@ -236,6 +241,27 @@ Flags& Flags::Duration(const std::string& name, std::int64_t* value, const std::
   };
   impl_->Named(impl_->app_.add_option_function<std::string>("--" + name, read, help), name, what)
       ->default_str(shown);
+  return *this;
+}
+
+Flags& Flags::Size(const std::string& name, std::int64_t* value, std::int64_t min, std::int64_t max,
+                   const std::string& help) {
+  const auto read = [value, min, max, name](const std::string& text) {
+    const Result<std::int64_t> bytes = ParseSize(text);
+    if (!bytes.ok()) throw CLI::ValidationError("--" + name, bytes.status().text());
+    if (*bytes < min || *bytes > max) {
+      throw CLI::ValidationError(
+          "--" + name, Quoted(text) + " is not between " + SizeText(min) + " and " + SizeText(max));
+    }
+    *value = *bytes;
+  };
+  impl_->Named(impl_->app_.add_option_function<std::string>("--" + name, read, help), name, "SIZE")
+      ->default_str(SizeText(*value));
+  return *this;
+}
+
+Flags& Flags::Required(bool on) {
+  impl_->required_ = on;
   return *this;
 }
 

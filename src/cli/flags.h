@@ -35,6 +35,9 @@ class Flags {
   Flags& operator=(const Flags&) = delete;
 
   // The variables hold the defaults, are set by Parse, and outlive this object.
+
+  // Whether the positionals that follow must be given. On at first.
+  Flags& Required(bool on);
   Flags& Positional(const std::string& name, std::string* value, const std::string& help);
   Flags& PositionalChoice(const std::string& name, std::string* value,
                           std::vector<std::string> allowed, const std::string& help);
@@ -51,6 +54,9 @@ class Flags {
                 const std::string& help);
   // Milliseconds; written with a unit.
   Flags& Time(const std::string& name, std::int64_t* value, const std::string& help);
+  // Bytes; written with a unit or as a plain number.
+  Flags& Size(const std::string& name, std::int64_t* value, std::int64_t min, std::int64_t max,
+              const std::string& help);
   // Milliseconds; written as a plain number of seconds, "2" or "0.5".
   Flags& Seconds(const std::string& name, std::int64_t* value, const std::string& help);
   // Whether the flags that follow are also environment variables. Off at first: what is exported

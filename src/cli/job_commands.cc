@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/output.h"
+#include "cli/state_lines.h"
 #include "cli/table.h"
 #include "core/rank_table.h"
 #include "core/text.h"
@@ -114,12 +115,32 @@ int JobStatus(Args args) {
   const std::string command = "assay job status";
   ClientFlags client_flags;
   std::string id, state;
-  Flags flags(command, "Set a job's state.",
-              "Exit status: 0 set (also if it was so before), 1 refused or not reached.");
+  bool from_input = false;
+  Flags flags(
+      command, "Set a job's state, or those of many jobs.",
+      "With --stdin every line of standard input is \"ID STATE\"; blank lines and # comments are\n"
+      "skipped. Lines are sent as they come and take effect in their order. A line that is wrong\n"
+      "is said with its number, the others count; if the coordinator goes away, from which line\n"
+      "on nothing is known.\n\n"
+      "Exit status: 0 set (also if it was so before), 1 refused or not reached; with --stdin 1\n"
+      "also if a single line failed.\n\n"
+      "JSON: {\"id\", \"state\"}; with --stdin {\"set\": 2, \"unchanged\": 0, \"failed\": 0}, and\n"
+      "\"unknown_from_line\" if the coordinator went away\n\n"
+      "Examples:\n"
+      "  assay job status train-7 complete\n"
+      "  squeue -h -o '%j %T' | my-filter | assay job status --stdin");
   client_flags.Declare(&flags);
-  flags.Positional("ID", &id, "the job")
-      .PositionalChoice("STATE", &state, kStates, "its new state; any may follow any");
+  flags.Required(false)
+      .Positional("ID", &id, "the job")
+      .PositionalChoice("STATE", &state, kStates, "its new state; any may follow any")
+      .Switch("stdin", &from_input, "read ID and STATE from standard input, a line each");
   if (const auto status = flags.Parse(std::move(args))) return *status;
+  if (from_input) {
+    if (!id.empty()) return flags.Wrong("with --stdin, ID and STATE come from standard input only");
+    return SetStatesFromInput(command, client_flags);
+  }
+  if (id.empty()) return flags.Wrong("ID is missing");
+  if (state.empty()) return flags.Wrong("STATE is missing");
   admin::SetJobStateRequest request;
   request.set_id(id);
   request.set_state(state);

@@ -4,6 +4,7 @@
 
 #include "admin.grpc.pb.h"
 #include "coordinator/admin_commands.h"
+#include "coordinator/job_states_call.h"
 #include "coordinator/unary_call.h"
 
 namespace assay {
@@ -13,12 +14,13 @@ using admin::Admin;
 using grpc::ByteBuffer;
 using UnaryReactor = grpc::ServerUnaryReactor;
 
-using AdminBase = Admin::WithRawCallbackMethod_ApplyJob<Admin::WithRawCallbackMethod_SetJobState<
-    Admin::WithRawCallbackMethod_DeleteJob<Admin::WithRawCallbackMethod_ListJobs<
-        Admin::WithRawCallbackMethod_GetJob<Admin::WithRawCallbackMethod_StartRun<
-            Admin::WithRawCallbackMethod_CancelRun<Admin::WithRawCallbackMethod_ListRuns<
-                Admin::WithRawCallbackMethod_GetRun<Admin::WithRawCallbackMethod_ListNodes<
-                    Admin::WithRawCallbackMethod_ForgetNode<Admin::Service>>>>>>>>>>>;
+using AdminBase = Admin::WithRawCallbackMethod_ApplyJob<
+    Admin::WithRawCallbackMethod_SetJobState<Admin::WithRawCallbackMethod_SetJobStates<
+        Admin::WithRawCallbackMethod_DeleteJob<Admin::WithRawCallbackMethod_ListJobs<
+            Admin::WithRawCallbackMethod_GetJob<Admin::WithRawCallbackMethod_StartRun<
+                Admin::WithRawCallbackMethod_CancelRun<Admin::WithRawCallbackMethod_ListRuns<
+                    Admin::WithRawCallbackMethod_GetRun<Admin::WithRawCallbackMethod_ListNodes<
+                        Admin::WithRawCallbackMethod_ForgetNode<Admin::Service>>>>>>>>>>>>;
 
 class AdminService final : public AdminBase {
  public:
@@ -32,6 +34,10 @@ class AdminService final : public AdminBase {
   UnaryReactor* SetJobState(CallContext* context, const ByteBuffer* request,
                             ByteBuffer* response) override {
     return Order(context, request, response, SetJobStateHandling());
+  }
+  UnaryReactor* SetJobStates(CallContext* context, const ByteBuffer* request,
+                             ByteBuffer* response) override {
+    return JobStatesCall::Serve(intake_, parser_, context, request, response);
   }
   UnaryReactor* DeleteJob(CallContext* context, const ByteBuffer* request,
                           ByteBuffer* response) override {

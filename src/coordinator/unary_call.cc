@@ -36,6 +36,20 @@ grpc::ServerUnaryReactor* Refuse(CallContext* context, const grpc::Status& statu
 
 // --- UnaryCall ---
 
+Status UnaryCall::Enter(Intake* intake, const grpc::ByteBuffer& request, bool outcomes,
+                        std::size_t* held) {
+  if (!outcomes) {
+    if (Status status = intake->AdmitCommand(); !status.ok()) return status;
+  }
+  *held = request.Length() > kLargeBytes ? request.Length() : 0;
+  if (*held != 0) {
+    if (Status status = intake->HoldBytes(*held, outcomes); !status.ok()) return status;
+  }
+  Status admitted = intake->Admit(Intake::Guest::kCall);
+  if (!admitted.ok()) intake->FreeBytes(*held);
+  return admitted;
+}
+
 void UnaryCall::Finish(Reply&& reply) {
   response_->Swap(&reply.body);
   ServerUnaryReactor::Finish(std::move(reply.status));
@@ -53,19 +67,8 @@ void UnaryCall::OnDone() {
 grpc::ServerUnaryReactor* Command::Serve(Intake* intake, Worker* parser, CallContext* context,
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling) {
-  if (!handling.outcomes) {
-    if (Status status = intake->AdmitCommand(); !status.ok()) {
-      return Refuse(context, ToGrpc(status));
-    }
-  }
-  const std::size_t held = request->Length() > kLargeBytes ? request->Length() : 0;
-  if (held != 0) {
-    if (Status status = intake->HoldBytes(held, handling.outcomes); !status.ok()) {
-      return Refuse(context, ToGrpc(status));
-    }
-  }
-  if (Status status = intake->Admit(Intake::Guest::kCall); !status.ok()) {
-    intake->FreeBytes(held);
+  std::size_t held = 0;
+  if (Status status = Enter(intake, *request, handling.outcomes, &held); !status.ok()) {
     return Refuse(context, ToGrpc(status));
   }
   auto* call = new Command(intake, *context, *request, response, held, std::move(handling));

@@ -47,6 +47,11 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   const Caller& caller() const { return caller_; }
 
  protected:
+  // Room for one more. OK: it counts from now on, and `held` bytes with it, until its object ends.
+  // outcomes: it carries outcomes, which are never refused for lack of room.
+  static Status Enter(Intake* intake, const grpc::ByteBuffer& request, bool outcomes,
+                      std::size_t* held);
+
   // held: bytes to give back at the end.
   UnaryCall(Intake* intake, const grpc::CallbackServerContext& context,
             const grpc::ByteBuffer& request, grpc::ByteBuffer* response, std::size_t held)

@@ -1,5 +1,6 @@
 // The operators' service.
 #include <catch2/catch.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,49 @@ TEST_CASE("a job is applied, changed, listed and deleted") {
   CHECK(gone.error_code() == grpc::StatusCode::NOT_FOUND);
   CHECK(Delete(&client, "job-1").error_code() == grpc::StatusCode::NOT_FOUND);
   CHECK(SetState(&client, "job-1", "running").error_code() == grpc::StatusCode::NOT_FOUND);
+}
+
+void AddChange(admin::SetJobStatesRequest* request, const std::string& id,
+               const std::string& state) {
+  admin::SetJobStateRequest* const change = request->add_changes();
+  change->set_id(id);
+  change->set_state(state);
+}
+
+TEST_CASE("many states are set in one call, in order, each judged by itself") {
+  Bed bed;
+  Client client(bed);
+  REQUIRE(client.Apply("a", Table(1, 1)).ok());  // running
+  REQUIRE(client.Apply("b", Table(1, 1)).ok());
+  admin::SetJobStatesRequest request;
+  AddChange(&request, "a", "running");
+  AddChange(&request, "a", "failed");
+  AddChange(&request, "none", "failed");
+  AddChange(&request, "b", "broken");
+  AddChange(&request, "", "failed");
+  AddChange(&request, "b", "complete");
+  AddChange(&request, "a", "pending");
+  admin::SetJobStatesResponse response;
+  REQUIRE(client.admin->SetJobStates(Client::Context().get(), request, &response).ok());
+  CHECK(response.set() == 3);
+  CHECK(response.unchanged() == 1);
+  std::map<int, std::string> failures;
+  for (const auto& failure : response.failures()) failures[failure.index()] = failure.text();
+  REQUIRE(failures.size() == 3);
+  CHECK(failures[2].find("job \"none\" does not exist") == 0);
+  CHECK(failures[3].find("broken") != std::string::npos);
+  CHECK(failures[4].find("empty") != std::string::npos);
+  CHECK(GetJob(&client, "a").state() == "pending");
+  CHECK(GetJob(&client, "b").state() == "complete");
+
+  request.clear_changes();
+  response.Clear();
+  REQUIRE(client.admin->SetJobStates(Client::Context().get(), request, &response).ok());
+  CHECK(response.set() == 0);
+  for (int i = 0; i <= 1000; ++i) AddChange(&request, "a", "failed");
+  CHECK(client.admin->SetJobStates(Client::Context().get(), request, &response).error_code() ==
+        grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(GetJob(&client, "a").state() == "pending");
 }
 
 TEST_CASE("a table to come makes a pending job; one that was read too early is refused") {

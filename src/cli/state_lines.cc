@@ -1,0 +1,183 @@
+#include "cli/state_lines.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cli/interrupt.h"
+#include "cli/nearest.h"
+#include "cli/output.h"
+#include "core/ids.h"
+#include "core/model.h"
+#include "core/text.h"
+
+namespace assay {
+namespace {
+
+// Of one call; the next one leaves when it is answered, so a job's lines never overtake each other,
+// and what comes meanwhile waits in the pipe.
+constexpr std::size_t kCallLinesMax = 500;
+constexpr int kWaitMs = 200;
+// How long a coordinator that is overloaded is asked again.
+constexpr auto kOverloadPatience = std::chrono::seconds(60);
+constexpr auto kOverloadPause = std::chrono::milliseconds(200);
+
+constexpr std::string_view kBlanks = " \t\r\v\f";
+
+std::string_view Trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::string StateProblem(const std::string& state) {
+  static const std::vector<std::string> kStates = {"pending", "running", "complete", "failed"};
+  std::string text = "state " + Quoted(state) + " is none of pending, running, complete, failed";
+  if (const auto near = Nearest(state, kStates)) text += "; did you mean " + *near + "?";
+  return text;
+}
+
+class StateSetter {
+ public:
+  StateSetter(std::string command, const std::string& coordinator)
+      : command_(std::move(command)), client_(coordinator) {}
+
+  // False: the coordinator cannot be reached; it was said.
+  bool Set(const std::vector<StateLine>& lines) {
+    for (std::size_t begin = 0; begin < lines.size(); begin += kCallLinesMax) {
+      const std::size_t end = std::min(lines.size(), begin + kCallLinesMax);
+      if (!SetSome(&lines[begin], end - begin)) return false;
+    }
+    return true;
+  }
+  void Say(const std::string& text) const { std::cerr << command_ << ": " << text << '\n'; }
+  int Finish(bool as_json, bool whole) const {
+    if (as_json) {
+      Json json{{"set", set_}, {"unchanged", unchanged_}, {"failed", failed_}};
+      if (unknown_from_ != 0) json["unknown_from_line"] = unknown_from_;
+      PrintJson(json);
+    } else {
+      Say(std::to_string(set_) + " set, " + std::to_string(unchanged_) + " unchanged, " +
+          std::to_string(failed_) + " failed");
+    }
+    return whole && failed_ == 0 ? kExitOk : kExitFailed;
+  }
+
+ private:
+  bool SetSome(const StateLine* lines, std::size_t count) {
+    admin::SetJobStatesRequest request;
+    std::vector<std::size_t> sent;  // by index of the request: which of lines
+    std::map<std::size_t, std::string> problems;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!lines[i].problem.empty()) {
+        problems.emplace(i, lines[i].problem);
+        continue;
+      }
+      admin::SetJobStateRequest* const change = request.add_changes();
+      change->set_id(lines[i].id);
+      change->set_state(lines[i].state);
+      sent.push_back(i);
+    }
+    Status status;
+    if (!sent.empty()) status = Send(request, sent, &problems);
+    for (const auto& [i, problem] : problems) {
+      Say("line " + std::to_string(lines[i].number) + ": " + Shown(problem, 1000));
+    }
+    failed_ += problems.size();
+    if (status.ok()) return true;
+    unknown_from_ = lines[sent.front()].number;
+    Say(status.text() + "; from line " + std::to_string(unknown_from_) +
+        " on nothing is known: repeat from there");
+    return false;
+  }
+
+  Status Send(const admin::SetJobStatesRequest& request, const std::vector<std::size_t>& sent,
+              std::map<std::size_t, std::string>* problems) {
+    const auto until = std::chrono::steady_clock::now() + kOverloadPatience;
+    auto response = client_.Call(&admin::Admin::Stub::SetJobStates, request);
+    // Refused as a whole: nothing of it was done.
+    while (response.status().code() == Code::kExhausted &&
+           std::chrono::steady_clock::now() < until && Interrupts() == 0) {
+      std::this_thread::sleep_for(kOverloadPause);
+      response = client_.Call(&admin::Admin::Stub::SetJobStates, request);
+    }
+    if (!response.ok()) return response.status();
+    set_ += response->set();
+    unchanged_ += response->unchanged();
+    for (const admin::StateFailure& failure : response->failures()) {
+      const auto index = static_cast<std::size_t>(failure.index());
+      if (index < sent.size()) problems->emplace(sent[index], failure.text());
+    }
+    return Status::Ok();
+  }
+
+  const std::string command_;
+  Client client_;
+  std::int64_t set_ = 0;
+  std::int64_t unchanged_ = 0;
+  std::size_t failed_ = 0;
+  std::int64_t unknown_from_ = 0;
+};
+
+}  // namespace
+
+std::optional<StateLine> ReadStateLine(const Line& line) {
+  std::string_view text = line.text;
+  if (line.number == 1 && text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text = Trimmed(text);
+  if (text.empty() || text.front() == '#') return std::nullopt;
+  StateLine read;
+  read.number = line.number;
+  if (line.too_long) {
+    read.problem = "longer than " + std::to_string(kStateLineBytesMax) + " bytes";
+    return read;
+  }
+  // The state is the last word: an id may have blanks within.
+  const std::size_t blank = text.find_last_of(kBlanks);
+  if (blank == std::string_view::npos) {
+    read.problem = "expected ID STATE, found only " + Quoted(text);
+    return read;
+  }
+  read.id = Trimmed(text.substr(0, blank));
+  read.state = text.substr(blank + 1);
+  if (const auto problem = IdProblem("job", read.id)) {
+    read.problem = *problem;
+  } else if (!JobStateFromName(read.state).has_value()) {
+    read.problem = StateProblem(read.state);
+  }
+  return read;
+}
+
+int SetStatesFromInput(const std::string& command, const ClientFlags& client_flags) {
+  CatchInterrupts();
+  StateSetter setter(command, client_flags.coordinator);
+  LineReader reader(STDIN_FILENO, kStateLineBytesMax);
+  std::vector<Line> lines;
+  std::vector<StateLine> wanted;
+  while (!reader.ended()) {
+    if (Interrupts() != 0) {
+      setter.Say("interrupted; the lines read so far are done");
+      return setter.Finish(client_flags.json, false);
+    }
+    lines.clear();
+    wanted.clear();
+    const Status status = reader.Read(kWaitMs, &lines);
+    for (const Line& line : lines) {
+      if (auto read = ReadStateLine(line)) wanted.push_back(std::move(*read));
+    }
+    if (!setter.Set(wanted)) return setter.Finish(client_flags.json, false);
+    if (!status.ok()) {
+      setter.Say(status.text());
+      return setter.Finish(client_flags.json, false);
+    }
+  }
+  return setter.Finish(client_flags.json, true);
+}
+
+}  // namespace assay
