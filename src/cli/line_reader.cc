@@ -13,8 +13,8 @@ namespace assay {
 
 Status LineReader::Read(int timeout_ms, std::vector<Line>* lines) {
   pollfd wait{fd_, POLLIN, 0};
-  // An error of poll is one of read as well, which names it.
-  if (poll(&wait, 1, timeout_ms) == 0 || ended_) return Status::Ok();
+  // Nothing yet, or a signal came first.
+  if (ended_ || poll(&wait, 1, timeout_ms) != 1) return Status::Ok();
   std::array<char, 65536> buffer;
   const ssize_t got = read(fd_, buffer.data(), buffer.size());
   if (got < 0) {

@@ -60,6 +60,7 @@ class WithoutCoordinator(unittest.TestCase):
             'job show',
             'job delete',
             'job check',
+            'watch jobs',
             'stress',
             'run list',
             'run show',

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import closing
 
 import grpc
 
@@ -200,6 +201,16 @@ class Bench:
             out.write(rank_table(nodes))
         done = self.run('job', 'apply', job, '--rank-table', file)
         assert done.returncode == 0, done.stderr
+
+    def events(self, kind, job):
+        """The texts of a job's events, oldest first."""
+        with closing(sqlite3.connect(f'file:{self.folder}/assay.db?mode=ro', uri=True)) as database:
+            return [
+                text
+                for text, in database.execute(
+                    'select text from events where kind = ? and job = ? order by rowid', (kind, job)
+                )
+            ]
 
     def channel(self):
         # A connection of its own for each, as TaskD makes them.
