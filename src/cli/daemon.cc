@@ -2,8 +2,12 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "agent/agent.h"
@@ -13,6 +17,7 @@
 #include "cli/flags.h"
 #include "cli/state_paths.h"
 #include "coordinator/coordinator.h"
+#include "core/ids.h"
 #include "core/text.h"
 
 namespace assay {
@@ -44,6 +49,9 @@ constexpr char kMore[] =
 struct Options {
   std::string role;
   std::string log_level = "info";
+  std::string job_roles = "CCAgent,DefaultUser1,DefaultUser2,FdAgent";
+  std::int64_t subscriptions_max = 10'000;
+  std::int64_t subscriber_buffer = std::int64_t{1} << 20;
   CoordinatorOptions coordinator;
   AgentOptions agent;
   std::int64_t host_seconds = 2000;
@@ -86,6 +94,18 @@ void Declare(Options* o, Flags* flags) {
       .Time("reply-quiet", &s.reply_quiet,
             "from a training agent's last reply to its job's next notification")
       .Time("result-replay", &s.result_replay, "how old a result a late subscriber still gets")
+      .Text("job-roles", &o->job_roles, "ROLE,...",
+            "who may subscribe to job signals (" + o->job_roles + ")")
+      .Time("client-kept", &s.client_kept, "how long a subscriber's id lives without a stream")
+      .Time("deleted-kept", &s.deleted_kept,
+            "how long subscribers that come are told of a job that was deleted")
+      .Number("subscriptions-max", &o->subscriptions_max, 1, 1'000'000,
+              "job signals: streams in all")
+      .Size(
+          "subscriber-buffer", &o->subscriber_buffer, 1 << 10, std::int64_t{1} << 30,
+          "job signals that wait for a slow subscriber; beyond it gets only the newest of each job")
+      .Time("idle-timeout", &o->coordinator.idle_timeout,
+            "a connection that takes nothing and answers no ping is closed after this")
       .Group("Agent")
       .Text("coordinator", &o->agent.coordinator, "HOST:PORT",
             "the coordinator (127.0.0.1:8899; with both roles: its own)")
@@ -121,9 +141,33 @@ Status CheckTimes(const Settings& settings) {
   return Status::Ok();
 }
 
+// "a,b" as the set of its names.
+Result<std::set<std::string, std::less<>>> ParseRoles(const std::string& text) {
+  std::set<std::string, std::less<>> roles;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string role = text.substr(begin, end - begin);
+    if (const auto problem = IdProblem("role", role)) {
+      return InvalidError("--job-roles: " + *problem +
+                          "; write names with commas between, like CCAgent,DefaultUser1");
+    }
+    roles.insert(role);
+    begin = end + 1;
+  }
+  return roles;
+}
+
 // Fills in what no flag said.
 Status Complete(Options* o, bool coordinator, bool agent) {
   if (Status times = CheckTimes(o->coordinator.settings); !times.ok()) return times;
+  auto roles = ParseRoles(o->job_roles);
+  if (!roles.ok()) return roles.status();
+  o->coordinator.settings.job_roles = *std::move(roles);
+  o->coordinator.settings.subscriptions_max = static_cast<std::size_t>(o->subscriptions_max);
+  // Beside the streams of stress tests.
+  o->coordinator.limits.streams_max =
+      std::max(o->coordinator.limits.streams_max, o->subscriptions_max + 20'000);
+  o->coordinator.subscriber_buffer = static_cast<std::size_t>(o->subscriber_buffer);
   const bool needs_folder =
       (coordinator && (o->coordinator.db.empty() || o->coordinator.port_file.empty())) ||
       (agent && o->agent.state_dir.empty());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -20,6 +21,8 @@ using Kind = JobFeed::News::Kind;
 
 constexpr milliseconds kPauseMin{200};
 constexpr milliseconds kPauseMax{5000};
+// A refused stream has metadata too; its end comes with them.
+constexpr milliseconds kSettle{100};
 constexpr auto kRegisterDeadline = std::chrono::seconds(20);
 constexpr int kRegistered = 200;  // docs/wire.md 3
 
@@ -57,15 +60,20 @@ class JobFeed::Impl {
     const auto end = Clock::now() + timeout;
     while (true) {
       if (step_ == Step::kFailed) return {};
+      if (held_.has_value()) return *std::exchange(held_, std::nullopt);
+      if (settled_ != kNever && Clock::now() >= settled_) return Connected();
       if (step_ == Step::kPause) {
         if (!Pause(end)) return {};
         Begin();
       }
       void* tag = nullptr;
       bool ok = false;
-      const auto left = std::max(milliseconds(0), Left(end));
+      const auto left = std::max(milliseconds(0), Left(std::min(end, settled_)));
       const auto got = queue_.AsyncNext(&tag, &ok, std::chrono::system_clock::now() + left);
-      if (got != grpc::CompletionQueue::GOT_EVENT) return {};
+      if (got != grpc::CompletionQueue::GOT_EVENT) {
+        if (settled_ <= end) continue;
+        return {};
+      }
       News news = Happened(ok);
       if (news.kind != Kind::kNothing) return news;
     }
@@ -87,6 +95,9 @@ class JobFeed::Impl {
   }
 
   void Begin() {
+    // They live in the memory of the call, which goes with its context.
+    register_.reset();
+    reader_.reset();
     context_ = std::make_unique<grpc::ClientContext>();
     job::ClientInfo info;
     info.set_role(role_);
@@ -119,16 +130,17 @@ class JobFeed::Impl {
         if (!ok) return Finish();
         step_ = Step::kRead;
         reader_->Read(&list_, this);
-        connected_ = true;
-        pause_ = kPauseMin;
-        return NewsOf(Kind::kConnected);
+        settled_ = Clock::now() + kSettle;
+        return {};
       case Step::kRead: {
         if (!ok) return Finish();
         News news = NewsOf(Kind::kSignals);
         news.list.Swap(&list_);
         list_.Clear();
         reader_->Read(&list_, this);
-        return news;
+        if (settled_ == kNever) return news;
+        held_ = std::move(news);
+        return Connected();
       }
       case Step::kFinish:
         return Ended();
@@ -139,7 +151,16 @@ class JobFeed::Impl {
     return {};
   }
 
+  News Connected() {
+    settled_ = kNever;
+    connected_ = true;
+    anew_ = false;
+    pause_ = kPauseMin;
+    return NewsOf(Kind::kConnected);
+  }
+
   News Finish() {
+    settled_ = kNever;
     step_ = Step::kFinish;
     reader_->Finish(&status_, this);
     return {};
@@ -173,7 +194,7 @@ class JobFeed::Impl {
   News Lost() {
     News news;
     news.status = ExplainCall(address_, status_);
-    if (!ever_connected() || IsFinal(status_.error_code())) {
+    if (!connected_ || IsFinal(status_.error_code())) {
       step_ = Step::kFailed;
       news.kind = Kind::kFailed;
       return news;
@@ -185,13 +206,13 @@ class JobFeed::Impl {
     return news;
   }
 
-  News NewsOf(Kind kind) {
-    anew_ = false;
+  static News NewsOf(Kind kind) {
     News news;
     news.kind = kind;
     return news;
   }
-  bool ever_connected() const { return connected_; }
+
+  static constexpr Clock::time_point kNever = Clock::time_point::max();
 
   const std::string address_;
   const std::string role_;
@@ -200,8 +221,10 @@ class JobFeed::Impl {
   Step step_ = Step::kPause;
   Clock::time_point next_try_ = Clock::now();
   milliseconds pause_ = kPauseMin;
-  bool connected_ = false;  // at any time before
-  bool anew_ = false;       // registered again since it last was
+  bool connected_ = false;              // at any time before
+  bool anew_ = false;                   // registered again since it last was
+  Clock::time_point settled_ = kNever;  // when it counts as connected, unless it is refused first
+  std::optional<News> held_;
   std::string client_id_;
 
   // Of the operation under way.

@@ -23,18 +23,6 @@ std::int64_t SecondsAsMs(const std::string& text) {
   return whole && seconds < std::int64_t{1} << 40 ? seconds * 1000 : 0;
 }
 
-// A line of valid UTF-8, cut to `width` characters.
-std::string Fitted(std::string text, std::size_t width) {
-  std::size_t end = 0;
-  for (std::size_t count = 0; end < text.size() && count < width; ++count) {
-    do {
-      ++end;
-    } while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
-  }
-  text.resize(end);
-  return text;
-}
-
 std::vector<std::string> SplitLines(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < text.size();) {

@@ -39,6 +39,17 @@ std::string Table::Text() const {
   return text;
 }
 
+std::string Fitted(std::string text, std::size_t width) {
+  std::size_t end = 0;
+  for (std::size_t count = 0; end < text.size() && count < width; ++count) {
+    do {
+      ++end;
+    } while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
+  }
+  text.resize(end);
+  return text;
+}
+
 std::string TimeText(std::int64_t ms) {
   if (ms == 0) return "-";
   const std::time_t seconds = static_cast<std::time_t>(ms / 1000);

@@ -29,6 +29,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Valid UTF-8, cut to `width` characters.
+std::string Fitted(std::string text, std::size_t width);
+
 // "2026-01-02 03:04:05" in UTC; "-" for 0.
 std::string TimeText(std::int64_t ms);
 

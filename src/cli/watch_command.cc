@@ -19,6 +19,7 @@
 #include "cli/job_rows.h"
 #include "cli/live_screen.h"
 #include "cli/output.h"
+#include "cli/table.h"
 #include "core/text.h"
 
 namespace assay {
@@ -292,7 +293,7 @@ class LiveTable {
     rows_.Fade(NowMs());
     std::string head = kCommand + std::string(" on ") + Shown(address_);
     if (!away_.empty()) head = away_ + "; waiting for it";
-    head = Shown(head, size.columns);
+    head = Fitted(std::move(head), size.columns);
     std::string page = "\x1b[7m" + head + "\x1b[0m\x1b[K";
     for (const JobRows::Line& line : rows_.Lines(size.rows - 1, size.columns, NowMs())) {
       page += "\r\n";
