@@ -103,7 +103,7 @@ void Declare(Options* o, Flags* flags) {
               "job signals: streams in all")
       .Size(
           "subscriber-buffer", &o->subscriber_buffer, 1 << 10, std::int64_t{1} << 30,
-          "job signals that wait for a slow subscriber; beyond it gets only the newest of each job")
+          "job signals that wait for a slow subscriber: above it only the newest of each job come")
       .Time("idle-timeout", &o->coordinator.idle_timeout,
             "a connection that takes nothing and answers no ping is closed after this")
       .Group("Agent")

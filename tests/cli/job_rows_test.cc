@@ -84,7 +84,7 @@ TEST_CASE("what does not fit is counted") {
   for (int i = 0; i < 50; ++i)
     rows.Apply(Signal("job-" + std::to_string(i), "running"), true, kNow);
   for (std::size_t height = 0; height < 60; ++height) {
-    for (const std::size_t width : {0, 1, 20, 200}) {
+    for (const std::size_t width : {0U, 1U, 20U, 200U}) {
       const auto texts = Texts(rows, height, width);
       CHECK(texts.size() <= height);
       for (const std::string& text : texts) CHECK(CharacterCount(text) <= width);
