@@ -13,9 +13,7 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,6 +23,7 @@
 
 #include "fleet.pb.h"
 #include "tests/bench/bare_server.h"
+#include "tests/bench/real_program.h"
 #include "tests/bench/speed_client.h"
 #include "tests/support/child.h"
 #include "tests/support/temp_dir.h"
@@ -37,7 +36,6 @@ namespace {
 constexpr int kTurns = 3;  // of which the median counts
 constexpr int kSubscribers = 64;
 constexpr int kConnections[] = {8, 64};  // that the subscribers share
-constexpr int kDevices = 16;             // of a node: what the rank tables' 1.0 form has
 constexpr int kSmallRanks = 16;
 constexpr int kLargeRanks = 1024;
 constexpr int kSmallRounds = 100;
@@ -352,65 +350,6 @@ std::int64_t StoredOutcomes(const std::string& file) {
   sqlite3_close(database);
   return rows;
 }
-
-// --- The real program ---
-
-std::string RankTable(const std::string& job, int nodes) {
-  std::string servers;
-  for (int n = 0; n < nodes; ++n) {
-    const std::string host = std::to_string(n / 250) + "." + std::to_string(n % 250 + 1);
-    std::string devices;
-    for (int d = 0; d < kDevices; ++d) {
-      devices += std::string(d == 0 ? "" : ",") + R"({"device_id":")" + std::to_string(d) +
-                 R"(","device_ip":"172.)" + std::to_string(d + 16) + "." + host +
-                 R"(","rank_id":")" + std::to_string(n * kDevices + d) + R"("})";
-    }
-    servers += std::string(n == 0 ? "" : ",") + R"({"server_id":"10.)" +
-               std::to_string(nodes % 250) + "." + host + R"(","server_name":")" + job + "-" +
-               std::to_string(n) + R"(","device":[)" + devices + "]}";
-  }
-  return R"({"status":"completed","version":"1.0","server_count":")" + std::to_string(nodes) +
-         R"(","server_list":[)" + servers + "]}";
-}
-
-class RealProgram {
- public:
-  explicit RealProgram(const std::string& binary)
-      : binary_(binary),
-        // The shell is only for the redirection.
-        child_({"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>" + (dir_ / "log"), binary,
-                "--role=coordinator", "--listen=127.0.0.1:0", "--db=" + (dir_ / "assay.db"),
-                "--port-file=" + (dir_ / "port"), "--reply-quiet=0s", "--agent-timeout=600s",
-                "--log-level=warn"}) {
-    const Clock::time_point end = Clock::now() + std::chrono::seconds(30);
-    while (address_.empty()) {
-      if (Clock::now() > end) Fail(binary + " does not serve:\n" + Log());
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      std::ifstream(dir_ / "port") >> address_;
-    }
-  }
-
-  void Apply(const std::string& job, int ranks) {
-    const std::string file = dir_ / (job + ".json");
-    std::ofstream(file) << RankTable(job, ranks / kDevices);
-    Child apply({binary_, "job", "apply", job, "--rank-table", file, "--coordinator", address_});
-    const std::string said = apply.ReadAll();
-    if (apply.Wait() != 0) Fail("job apply " + job + " failed: " + said);
-  }
-  const std::string& address() const { return address_; }
-  pid_t pid() const { return child_.pid(); }
-  std::string db() const { return dir_ / "assay.db"; }
-  std::string Log() const {
-    std::ifstream log(dir_ / "log");
-    return {std::istreambuf_iterator<char>(log), {}};
-  }
-
- private:
-  const std::string binary_;
-  TempDir dir_;
-  Child child_;
-  std::string address_;
-};
 
 // --- The turns, and what they say ---
 

@@ -155,6 +155,9 @@ class CountedStream : public grpc::ClientBidiReactor<ByteBuffer, ByteBuffer> {
 
  protected:
   virtual void Came(const ByteBuffer& message) = 0;
+  // After each message; false: nothing more is read until ReadOn.
+  virtual bool Reads() { return true; }
+  void ReadOn() { StartRead(&incoming_); }
   Group* const group_;
 
  private:
@@ -162,7 +165,7 @@ class CountedStream : public grpc::ClientBidiReactor<ByteBuffer, ByteBuffer> {
     if (!ok) return;
     Came(incoming_);
     incoming_.Clear();
-    StartRead(&incoming_);
+    if (Reads()) StartRead(&incoming_);
   }
   void OnDone(const grpc::Status& status) override {
     if (status.error_code() != grpc::StatusCode::CANCELLED) {
