@@ -11,7 +11,6 @@ namespace {
 
 // A job of 65,536 ranks, or a page of results, with room to spare.
 constexpr int kReceiveBytesMax = 64 << 20;
-constexpr int kDeadlineSeconds = 60;
 
 Code CodeOf(grpc::StatusCode code) {
   switch (code) {
@@ -42,11 +41,11 @@ std::string CoordinatorAddress(const std::string& coordinator) {
   return coordinator;
 }
 
-void ClientFlags::Declare(Flags* flags) {
+void ClientFlags::Declare(Flags* flags, const std::string& json_help) {
   flags->Environment(true)
       .Text("coordinator", &coordinator, "HOST:PORT", "where the coordinator listens")
       .Environment(false)
-      .Switch("json", &json, "print one JSON document on standard output, nothing else");
+      .Switch("json", &json, json_help);
 }
 
 std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {

@@ -17,8 +17,13 @@ namespace assay {
 struct ClientFlags {
   std::string coordinator = "127.0.0.1:8899";
   bool json = false;
-  void Declare(Flags* flags);
+  // json_help: of --json.
+  void Declare(Flags* flags, const std::string& json_help =
+                                 "print one JSON document on standard output, nothing else");
 };
+
+// How long a call may take.
+inline constexpr int kDeadlineSeconds = 60;
 
 // "head" -> "head:8899".
 std::string CoordinatorAddress(const std::string& coordinator);

@@ -23,7 +23,6 @@ constexpr milliseconds kPauseMin{200};
 constexpr milliseconds kPauseMax{5000};
 // A refused stream has metadata too; its end comes with them.
 constexpr milliseconds kSettle{100};
-constexpr auto kRegisterDeadline = std::chrono::seconds(20);
 constexpr int kRegistered = 200;  // docs/wire.md 3
 
 // What stays wrong however often it is tried.
@@ -102,7 +101,8 @@ class JobFeed::Impl {
     job::ClientInfo info;
     info.set_role(role_);
     if (client_id_.empty()) {
-      context_->set_deadline(std::chrono::system_clock::now() + kRegisterDeadline);
+      context_->set_deadline(std::chrono::system_clock::now() +
+                             std::chrono::seconds(kDeadlineSeconds));
       step_ = Step::kRegister;
       answer_.Clear();
       register_ = stub_->PrepareAsyncRegister(context_.get(), info, &queue_);

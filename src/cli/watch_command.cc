@@ -328,7 +328,7 @@ int WatchJobs(Args args) {
   Wanted wanted;
   Flags flags(kCommand, "Follow the states of the jobs, as subscribed platforms get them.",
               kDetails);
-  wanted.client.Declare(&flags);
+  wanted.client.Declare(&flags, "print JSON lines, on a terminal too");
   flags
       .Text("client-role", &wanted.role, "ROLE",
             "as which of the coordinator's --job-roles (DefaultUser1)")
