@@ -13,9 +13,19 @@ const here = dirname(fileURLToPath(import.meta.url));
 export const binary = process.env.ASSAY_BINARY;
 if (!binary) throw new Error('ASSAY_BINARY names the program to test');
 
-const definition = protoLoader.loadSync(join(here, '../../proto/recover.proto'),
-                                        {keepCase: true, longs: Number, defaults: true});
-const Recover = grpc.loadPackageDefinition(definition).Recover;
+// Each for itself: in one root the loader mixes up messages whose names are the same.
+const load = (name) => protoLoader.loadSync(join(here, '../../proto', name),
+                                            {keepCase: true, longs: Number, defaults: true});
+const definition = {...load('recover.proto'), ...load('job.proto')};
+
+// 'Method' of Recover, or 'Service/Method'.
+function methodOf(name) {
+  const [service, method] = name.includes('/') ? name.split('/') : ['Recover', name];
+  return definition[service][method];
+}
+// A request that is bytes goes as it is.
+const serializerOf = (method) => (request) =>
+    Buffer.isBuffer(request) ? request : method.requestSerialize(request);
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -30,7 +40,7 @@ export async function until(what, condition, ms = 20000) {
 }
 
 // A table as ClusterD writes it: {node: [devices]}.
-export function rankTable(nodes) {
+export function rankTable(nodes, more = {}) {
   let rank = 0;
   const servers = Object.entries(nodes).map(([name, devices], i) => ({
     server_id: `192.0.2.${i + 1}`, server_name: name, host_ip: `192.0.2.${i + 1}`,
@@ -38,7 +48,7 @@ export function rankTable(nodes) {
                                       device_ip: `198.51.100.${rank}`})),
   }));
   return JSON.stringify({status: 'complete', server_count: String(servers.length), total: 1,
-                         server_list: servers});
+                         server_list: servers, ...more});
 }
 
 export class Bench {
@@ -57,10 +67,12 @@ export class Bench {
     return child;
   }
 
+  // Started again: on the same database and port.
   async startCoordinator(...flags) {
     const portFile = join(this.folder, 'port');
+    rmSync(portFile, {force: true});
     const child = this.start([
-      '--role=coordinator', '--listen=127.0.0.1:0', `--port-file=${portFile}`,
+      '--role=coordinator', `--listen=${this.address ?? '127.0.0.1:0'}`, `--port-file=${portFile}`,
       `--db=${join(this.folder, 'assay.db')}`, ...flags,
     ]);
     await until('the port file', () => {
@@ -84,6 +96,12 @@ export class Bench {
     return child;
   }
 
+  // Kills it at once, and waits until it is gone.
+  async kill(child) {
+    child.kill('SIGKILL');
+    await child.ended;
+  }
+
   run(...args) {
     const done = spawnSync(binary, [...args, `--coordinator=${this.address}`], {encoding: 'utf8'});
     const result = {status: done.status, out: done.stdout, err: done.stderr};
@@ -91,36 +109,55 @@ export class Bench {
     return result;
   }
 
-  apply(job, nodes) {
+  // Its answer, when it comes: for many at once.
+  async runAside(args, input = '') {
+    const child = spawn(binary, [...args, `--coordinator=${this.address}`]);
+    const result = {out: '', err: ''};
+    child.stdout.on('data', (text) => { result.out += text; });
+    child.stderr.on('data', (text) => { result.err += text; });
+    child.stdin.end(input);
+    result.status = await new Promise((done) => child.on('close', done));
+    return result;
+  }
+
+  apply(job, nodes, ...flags) {
     const file = join(this.folder, `${job}.json`);
-    writeFileSync(file, rankTable(nodes));
-    const done = this.run('job', 'apply', job, '--rank-table', file);
+    writeFileSync(file, typeof nodes === 'string' ? nodes : rankTable(nodes));
+    const done = this.run('job', 'apply', job, '--rank-table', file, ...flags);
     if (done.status !== 0) throw new Error(done.err);
   }
 
   // Each client has a connection of its own, as TaskD makes one for every report.
   client() {
-    const client = new Recover(this.address, grpc.credentials.createInsecure(),
-                               {'grpc.use_local_subchannel_pool': 1});
+    const client = new grpc.Client(this.address, grpc.credentials.createInsecure(),
+                                   {'grpc.use_local_subchannel_pool': 1});
     this.clients.push(client);
     return client;
   }
 
-  call(method, request) {
+  call(name, request) {
     const client = this.client();
+    const method = methodOf(name);
     return new Promise((done) => {
-      client[method](request, {deadline: Date.now() + 20000}, (error, response) => {
+      client.makeUnaryRequest(method.path, serializerOf(method), method.responseDeserialize,
+                              request, {deadline: Date.now() + 20000}, (error, response) => {
         client.close();
         done(error ? {error} : response);
       });
     });
   }
 
-  // A stream that remembers what came; `.end` resolves with its status.
-  listen(method, request) {
+  // A stream that remembers what came, and its bytes; `.end` resolves with its status.
+  listen(name, request) {
     const client = this.client();
-    const stream = client[method](request);
-    const heard = {messages: [], stream, client};
+    const method = methodOf(name);
+    const heard = {messages: [], bytes: [], client};
+    const read = (bytes) => {
+      heard.bytes.push(bytes);
+      return method.responseDeserialize(bytes);
+    };
+    const stream = client.makeServerStreamRequest(method.path, serializerOf(method), read, request);
+    heard.stream = stream;
     heard.end = new Promise((done) => {
       stream.on('data', (message) => heard.messages.push(message));
       stream.on('metadata', (metadata) => { heard.metadata = metadata; });

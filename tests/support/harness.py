@@ -21,36 +21,49 @@ BINARY = os.environ.get('ASSAY_BINARY') or sys.exit('ASSAY_BINARY names the prog
 
 
 def _messages():
-    """The messages of proto/recover.proto, made by protoc for this run alone."""
+    """The messages of our .proto files, made by protoc for this run alone."""
     folder = tempfile.mkdtemp(prefix='assay-proto-')
     try:
         proto = os.path.join(HERE, '../../proto')
         subprocess.run(
-            ['protoc', '--proto_path=' + proto, '--python_out=' + folder, 'recover.proto'],
+            ['protoc', '--proto_path=' + proto, '--python_out=' + folder]
+            + ['recover.proto', 'job.proto'],
             check=True,
         )
         sys.path.insert(0, folder)
+        import job_pb2
         import recover_pb2
 
-        return recover_pb2
+        return recover_pb2, job_pb2
     finally:
         shutil.rmtree(folder)
 
 
-pb = _messages()
+pb, job_pb = _messages()
 
-UNARY = {
-    'StressTest': (pb.StressTestParam, pb.Status),
-    'ReplyStressTestResult': (pb.StressTestResult, pb.Status),
-    'Init': (pb.ClientInfo, pb.Status),
-    'Register': (pb.ClientInfo, pb.Status),
-    'HealthCheck': (pb.ClientInfo, pb.Status),
-    'ReportStopComplete': (pb.StopCompleteRequest, pb.Status),
+# What answers: a method of Recover, or service/method.
+ANSWERS = {
+    'StressTest': pb.Status,
+    'ReplyStressTestResult': pb.Status,
+    'Init': pb.Status,
+    'Register': pb.Status,
+    'HealthCheck': pb.Status,
+    'ReportStopComplete': pb.Status,
+    'SubscribeNotifyExecStressTest': pb.StressTestRankParams,
+    'SubscribeStressTestResponse': pb.StressTestResponse,
+    'job.Job/Register': job_pb.Status,
+    'job.Job/SubscribeJobSummarySignal': job_pb.JobSummarySignal,
+    'job.Job/SubscribeJobSummarySignalList': job_pb.JobSummarySignalList,
 }
-STREAMS = {
-    'SubscribeNotifyExecStressTest': (pb.ClientInfo, pb.StressTestRankParams),
-    'SubscribeStressTestResponse': (pb.StressTestRequest, pb.StressTestResponse),
-}
+
+
+def _path(method):
+    return '/' + method if '/' in method else '/Recover/' + method
+
+
+def _serialize(request):
+    """Bytes go as they are."""
+    return request if isinstance(request, bytes) else request.SerializeToString()
 
 
 def until(what, condition, seconds=20):
@@ -91,15 +104,18 @@ def rank_table(nodes):
 
 
 class Heard:
-    """A server stream that remembers what came. end() waits for its status.
+    """A server stream that remembers what came, and its bytes. end() waits for its status.
 
     accepted() waits until the server has sent its metadata: a notify stream hears of every test
-    from then on.
+    from then on, a subscriber of every signal. pause() reads one message more, then none until
+    resume().
     """
 
-    def __init__(self, channel, call):
-        self.messages, self.call, self._channel, self._ended = [], call, channel, queue.Queue()
-        self._accepted = threading.Event()
+    def __init__(self, channel, call, received):
+        self.messages, self.bytes, self.call = [], received, call
+        self._channel, self._ended = channel, queue.Queue()
+        self._accepted, self._reads = threading.Event(), threading.Event()
+        self._reads.set()
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
@@ -108,6 +124,7 @@ class Heard:
             self._accepted.set()
             for message in self.call:
                 self.messages.append(message)
+                self._reads.wait()
             self._ended.put((grpc.StatusCode.OK, ''))
         except grpc.RpcError as error:
             self._ended.put((error.code(), error.details()))
@@ -119,7 +136,14 @@ class Heard:
     def end(self, seconds=20):
         return self._ended.get(timeout=seconds)
 
+    def pause(self):
+        self._reads.clear()
+
+    def resume(self):
+        self._reads.set()
+
     def close(self):
+        self.resume()
         self.call.cancel()
         self._channel.close()
 
@@ -186,20 +210,20 @@ class Bench:
         until('node ' + node, attached)
         return child
 
-    def run(self, *args):
+    def run(self, *args, text=''):
+        """text: what standard input is."""
         return subprocess.run(
             [BINARY, *args, '--coordinator=' + self.address],
-            stdin=subprocess.DEVNULL,
+            input=text,
             capture_output=True,
             text=True,
             timeout=120,
         )
 
-    def apply(self, job, nodes):
-        file = os.path.join(self.folder, 'table.json')
-        with open(file, 'w', encoding='utf-8') as out:
-            out.write(rank_table(nodes))
-        done = self.run('job', 'apply', job, '--rank-table', file)
+    def apply(self, job, nodes, *flags):
+        """nodes: {name: [devices]}, or a table's text."""
+        table = nodes if isinstance(nodes, str) else rank_table(nodes)
+        done = self.run('job', 'apply', job, '--rank-table=-', *flags, text=table)
         assert done.returncode == 0, done.stderr
 
     def events(self, kind, job):
@@ -224,14 +248,9 @@ class Bench:
 
     def call(self, method, request):
         with self.channel() as channel:
-            serialise = (
-                (lambda raw: raw)
-                if isinstance(request, bytes)
-                else UNARY[method][0].SerializeToString
+            return channel.unary_unary(_path(method), _serialize, ANSWERS[method].FromString)(
+                request, timeout=60
             )
-            return channel.unary_unary(
-                '/Recover/' + method, serialise, UNARY[method][1].FromString
-            )(request, timeout=60)
 
     def refused(self, method, request):
         """The status of a call that has to fail."""
@@ -242,13 +261,14 @@ class Bench:
         raise AssertionError(f'{method} answered {answer}')
 
     def listen(self, method, request):
-        channel = self.channel()
-        call = channel.unary_stream(
-            '/Recover/' + method,
-            STREAMS[method][0].SerializeToString,
-            STREAMS[method][1].FromString,
-        )(request)
-        return Heard(channel, call)
+        channel, received = self.channel(), []
+
+        def read(raw):
+            received.append(raw)
+            return ANSWERS[method].FromString(raw)
+
+        call = channel.unary_stream(_path(method), _serialize, read)(request)
+        return Heard(channel, call, received)
 
     def executor(self, job):
         """A training agent's subscription."""
