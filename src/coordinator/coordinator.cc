@@ -45,15 +45,16 @@ int FanoutWorkers(int wanted) {
 }
 
 // docs/wire.md 1 and 9: clients ping every 3 s, some from timers that jitter. The server's own ping
-// goes after half of the idle timeout (60 s of 120 s). The answer has the other half, less 10 s
-// that timers and the way need; it is a TCP user timeout too and so must bear a reader that pauses.
+// goes after half of the idle timeout (60 s of 120 s). The answer has the other half, less 10 s, or
+// a quarter of it if that is less, which timers and the way need. It is a TCP user timeout too, and
+// is longer than a quarter of the whole: so long a reader may be stopped.
 void SetTransport(grpc::ServerBuilder* builder, const CoordinatorOptions& options) {
   const Ms half = options.idle_timeout / 2;
   builder->SetMaxReceiveMessageSize(kReceiveMax);
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(half));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-                              static_cast<int>(std::max(half - 10'000, half / 2)));
+                              static_cast<int>(half - std::min<Ms>(10'000, half / 4)));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 900);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
