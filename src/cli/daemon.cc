@@ -84,6 +84,8 @@ void Declare(Options* o, Flags* flags) {
       .Text("db", &o->coordinator.db, "FILE", "database (assay.db in the state folder)")
       .Text("port-file", &o->coordinator.port_file, "FILE",
             "host:port is written here once it serves (coordinator.port in the state folder)")
+      .Text("jobs-dir", &o->coordinator.jobs_dir, "FOLDER",
+            "a file ID.json in it, a rank table, is the job ID while it is there (none)")
       .Time("aic-deadline", &s.aic_deadline, "for one aic op")
       .Time("p2p-deadline", &s.p2p_deadline, "for one p2p op")
       .Time("start-allowance", &s.start_allowance,

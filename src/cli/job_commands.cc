@@ -156,7 +156,8 @@ int JobDelete(Args args) {
   ClientFlags client_flags;
   std::string id;
   Flags flags(command, "Forget a job. Its results stay in the database.",
-              "A job under test cannot be deleted; cancel the run first.\n\n"
+              "A job under test cannot be deleted; cancel the run first. A job whose file stands "
+              "in the jobs\ndirectory is applied again when that file changes.\n\n"
               "Exit status: 0 deleted, 1 refused or not reached.");
   client_flags.Declare(&flags);
   flags.Positional("ID", &id, "the job");
@@ -166,7 +167,13 @@ int JobDelete(Args args) {
   const auto response =
       Client(client_flags.coordinator).Call(&admin::Admin::Stub::DeleteJob, request);
   if (!response.ok()) return Fail(command, response.status());
-  if (client_flags.json) PrintJson(Json{{"id", id}, {"deleted", true}});
+  if (client_flags.json) {
+    Json json{{"id", id}, {"deleted", true}};
+    if (!response->note().empty()) json["note"] = response->note();
+    PrintJson(json);
+  } else if (!response->note().empty()) {
+    std::cerr << command << ": " << response->note() << "\n";
+  }
   return kExitOk;
 }
 

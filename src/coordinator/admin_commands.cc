@@ -16,8 +16,6 @@
 namespace assay {
 namespace {
 
-// Of a job's words that are only passed on (name, namespace, framework, addresses).
-constexpr std::size_t kWordMax = 1024;
 constexpr int kNodesMax = 65'536;
 
 Reply Invalid(std::string text) { return ReplyWith(InvalidError(std::move(text))); }
@@ -36,17 +34,6 @@ void RespondDone(Command* call, Answer&& answer) {
   call->Finish(refusal.ok() ? ReplyWith(Response()) : ReplyWith(refusal));
 }
 
-std::string BadWord(std::string_view field, const std::string& word) {
-  if (word.size() > kWordMax) {
-    return std::string(field) + " has " + std::to_string(word.size()) + " bytes; at most " +
-           std::to_string(kWordMax);
-  }
-  if (Shown(word, 6 * kWordMax) != word) {
-    return std::string(field) + " has control characters: " + Quoted(word);
-  }
-  return "";
-}
-
 // --- ApplyJob ---
 
 std::string BadSpec(const admin::ApplyJobRequest& request) {
@@ -58,7 +45,7 @@ std::string BadSpec(const admin::ApplyJobRequest& request) {
       {"master_addr", &request.master_addr()},
       {"shared_tor_ip", &request.shared_tor_ip()}};
   for (const auto& [field, word] : words) {
-    if (std::string bad = BadWord(field, *word); !bad.empty()) return bad;
+    if (const auto problem = WordProblem(field, *word)) return *problem;
   }
   if (!request.state().empty() && !JobStateFromName(request.state()).has_value()) {
     return "state " + Quoted(request.state()) + " is none of pending, running, complete, failed";
@@ -156,7 +143,12 @@ Command::Handling DeleteJobHandling() {
     if (const auto problem = IdProblem("job", request.id())) return Invalid(*problem);
     return Event(JobDeleted{call->id(), call->caller(), request.id()});
   };
-  handling.respond = RespondDone<admin::DeleteJobResponse>;
+  handling.respond = [](Command* call, Answer&& answer) {
+    if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
+    admin::DeleteJobResponse response;
+    response.set_note(answer.text);
+    call->Finish(ReplyWith(response));
+  };
   return handling;
 }
 

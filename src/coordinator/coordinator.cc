@@ -21,6 +21,7 @@
 #include "coordinator/fanout.h"
 #include "coordinator/fleet_service.h"
 #include "coordinator/job_service.h"
+#include "coordinator/jobs_directory.h"
 #include "coordinator/listen_address.h"
 #include "coordinator/port_file.h"
 #include "coordinator/recover_service.h"
@@ -113,6 +114,7 @@ class Coordinator::Impl {
   std::optional<ControlLoop> loop_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> server_;
+  std::optional<JobsDirectory> jobs_directory_;
   std::atomic<grpc::HealthCheckServiceInterface*> health_{nullptr};
   std::atomic<bool> serving_{true};
   bool stopped_ = false;
@@ -124,6 +126,10 @@ Status Coordinator::Impl::Start() {
   for (const auto step : {&Impl::CheckOptions, &Impl::CheckAddress, &Impl::OpenStore,
                           &Impl::StartThreads, &Impl::Serve}) {
     if (Status status = (this->*step)(); !status.ok()) return status;
+  }
+  if (!options_.jobs_dir.empty()) {
+    jobs_directory_.emplace(options_.jobs_dir, &intake_);
+    if (Status status = jobs_directory_->Start(); !status.ok()) return status;
   }
   if (options_.port_file.empty()) return Status::Ok();
   return WritePortFile(options_.port_file, address());
@@ -218,6 +224,7 @@ Status Coordinator::Impl::Serve() {
 
 Status Coordinator::Impl::Stop() {
   if (std::exchange(stopped_, true)) return Status::Ok();
+  if (jobs_directory_.has_value()) jobs_directory_->Stop();
   intake_.BeginStop();
   if (server_ != nullptr) {
     if (!options_.port_file.empty()) unlink(options_.port_file.c_str());
@@ -225,6 +232,7 @@ Status Coordinator::Impl::Stop() {
     // gRPC is through with every call; the last reactors may still be on their way out.
     while (intake_.Live() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  jobs_directory_.reset();
   parser_.Stop();
   reader_.Stop();
   intake_.mailbox().Close();

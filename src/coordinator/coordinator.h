@@ -29,6 +29,7 @@ struct CoordinatorOptions {
   bool insecure = false;                  // may listen beyond loopback without encryption
   std::string db;                         // file; its folder must exist
   std::string port_file;  // host:port goes here once the server answers; "": nowhere
+  std::string jobs_dir;   // files ID.json are jobs (jobs_directory.h); "": there is none
   Settings settings;
   // A connection that takes nothing and answers no ping is closed after so long; milliseconds.
   Ms idle_timeout = 120'000;

@@ -7,6 +7,7 @@
 #include "core/closed_early.h"
 #include "core/fleet.h"
 #include "core/ids.h"
+#include "core/job_files.h"
 #include "core/job_signals.h"
 #include "core/runs.h"
 #include "core/streams.h"
@@ -24,7 +25,8 @@ class Cluster::Impl {
         fleet_(&durable_.nodes, &durable_.leases, settings.agent_timeout, now),
         runs_(settings, &durable_, &fleet_, &streams_, now),
         clients_(settings_),
-        signals_(settings_, &durable_) {}
+        signals_(settings_, &durable_),
+        files_(&durable_) {}
 
   void Step(const Event& event, const Stepping& step) {
     for (const std::string& node : lost_at_start_) {
@@ -206,6 +208,10 @@ class Cluster::Impl {
       Refuse(applied.call, 413, InvalidError(*problem), step);
       return;
     }
+    if (files_.Knows(applied)) {
+      Accept(applied.call, step);
+      return;
+    }
     const auto known = durable_.jobs.find(spec.id);
     const bool is_new = known == durable_.jobs.end();
     const bool table_changed = is_new || known->second.table_text != applied.table_text;
@@ -239,6 +245,7 @@ class Cluster::Impl {
       signals_.Changed(job, step);
       durable_.jobs.insert_or_assign(spec.id, std::move(job));
     }
+    files_.Applied(applied, step);
     step.Do(std::move(answer));
   }
 
@@ -270,14 +277,67 @@ class Cluster::Impl {
       return;
     }
     if (Busy(asked.call, asked.job, "it cannot be deleted", step)) return;
+    Answer answer;
+    answer.call = asked.call;
+    answer.text = files_.Deleted(asked.job, step);
+    Delete(job, "by " + asked.caller.who + (answer.text.empty() ? "" : "; " + answer.text), step);
+    step.Do(std::move(answer));
+  }
+
+  void Delete(std::map<std::string, Job, std::less<>>::iterator job, const std::string& why,
+              const Stepping& step) {
+    const std::string id = job->first;
     durable_.runs.erase(job->second.last_run);
     const Job gone = std::move(job->second);
     durable_.jobs.erase(job);
-    step.Store(DropJob{asked.job});
+    step.Store(DropJob{id});
     signals_.Deleted(gone, step);
-    step.Note("job_deleted", asked.job, kNoRun, "", "by " + asked.caller.who);
-    streams_.EndJob(asked.job, NotFoundError("job:" + Shown(asked.job) + " was deleted"), step);
-    Accept(asked.call, step);
+    step.Note("job_deleted", id, kNoRun, "", why);
+    streams_.EndJob(id, NotFoundError("job:" + Shown(id) + " was deleted"), step);
+  }
+
+  // --- The jobs directory -------------------------------------------------------------------
+
+  void On(const JobFileGone& gone, const Stepping& step) {
+    Answer answer;
+    answer.call = gone.call;
+    if (files_.Owns(gone.job)) {
+      if (Busy(gone.call, gone.job, "it cannot be deleted", step)) return;
+      DeleteWithFile(gone.job, step);
+      answer.changed = true;
+    }
+    files_.Forget(gone.job, step);
+    step.Do(std::move(answer));
+  }
+
+  void On(const JobFilesListed& listed, const Stepping& step) {
+    Answer answer;
+    answer.call = listed.call;
+    std::vector<std::string> busy;
+    for (const std::string& job : files_.Missing(listed.jobs)) {
+      if (files_.Owns(job)) {
+        if (runs_.OpenRun(job)) {
+          busy.push_back(job);
+          continue;
+        }
+        DeleteWithFile(job, step);
+        answer.changed = true;
+      }
+      files_.Forget(job, step);
+    }
+    if (busy.empty()) {
+      step.Do(std::move(answer));
+      return;
+    }
+    Refuse(listed.call, 411,
+           ConflictError("the files of jobs under test are gone: " + List(busy, 5) +
+                         "; they are deleted when their runs have ended"),
+           step);
+  }
+
+  // REQUIRES: files_.Owns(job), no run of it is open.
+  void DeleteWithFile(const std::string& job, const Stepping& step) {
+    Delete(durable_.jobs.find(job), "its file in the jobs directory is gone", step);
   }
 
   void On(const Ticked&, const Stepping& step) {
@@ -372,6 +432,7 @@ class Cluster::Impl {
   Runs runs_;
   Clients clients_;
   JobSignals signals_;
+  JobFiles files_;
   bool all_published_ = false;
   std::set<LinkId> links_;  // that said hello and are not closed
   ClosedEarly links_closed_early_;

@@ -32,6 +32,13 @@ struct PutDeletedJob {
 struct DropDeletedJob {
   std::string job;
 };
+struct PutJobFile {
+  std::string job;
+  JobFile file;
+};
+struct DropJobFile {
+  std::string job;
+};
 struct PutRun {  // a new run with its parts and ranks
   std::shared_ptr<const Run> run;
 };
@@ -82,9 +89,9 @@ struct AddEvent {
   std::string node;
   std::string text;
 };
-using Record =
-    std::variant<PutJob, DropJob, PutDeletedJob, DropDeletedJob, PutRun, PutRunHeader, PutPart,
-                 PutRank, PutStarts, PutOutcome, PutNode, DropNode, PutLease, DropLease, AddEvent>;
+using Record = std::variant<PutJob, DropJob, PutDeletedJob, DropDeletedJob, PutJobFile, DropJobFile,
+                            PutRun, PutRunHeader, PutPart, PutRank, PutStarts, PutOutcome, PutNode,
+                            DropNode, PutLease, DropLease, AddEvent>;
 
 // --- Effects ---
 
@@ -106,8 +113,8 @@ struct Answer {
   Executor executor = Executor::kAgent;                  // StressRequested
   OpSet ops;                                             // StressRequested
   std::shared_ptr<const std::vector<PlannedPart>> plan;  // StressRequested
-  bool changed = false;                                  // JobApplied, JobStateSet
-  RunState run_state = RunState::kClosed;                // RunCancelled
+  bool changed = false;                    // JobApplied, JobStateSet, JobFileGone, JobFilesListed
+  RunState run_state = RunState::kClosed;  // RunCancelled
 };
 
 // Rank -> ops of a run, for the job's notify streams (docs/wire.md 4.1, row 5).

@@ -95,6 +95,7 @@ struct JobApplied {
   std::string table_text;  // "" : not ready
   std::shared_ptr<const RankTable> table;   // read by the shell; never null
   std::shared_ptr<const std::string> hccl;  // HcclJson of the table, made by the shell; never null
+  std::string file;  // from the jobs directory: Fingerprint() of the file's content; else ""
 };
 struct JobStateSet {
   CallId call = 0;
@@ -114,6 +115,18 @@ struct ClientRegistered {
   std::string role;    // as it came, to be compared
   std::string client;  // the id it gets when it is accepted: an RFC 4122 text, made by the shell
 };
+// The jobs directory has no file of that job any more.
+struct JobFileGone {
+  CallId call = 0;
+  Caller caller;
+  std::string job;
+};
+// Of these jobs it has files, of no others: said once when it was first looked at.
+struct JobFilesListed {
+  CallId call = 0;
+  Caller caller;
+  std::vector<std::string> jobs;  // ascending
+};
 struct RunCancelled {
   CallId call = 0;
   Caller caller;
@@ -128,7 +141,7 @@ struct NodeForgotten {
 struct Ticked {};
 
 using Event = std::variant<StressRequested, Replied, StreamOpened, StreamClosed, LinkSaid,
-                           LinkClosed, JobApplied, JobStateSet, JobDeleted, ClientRegistered,
-                           RunCancelled, NodeForgotten, Ticked>;
+                           LinkClosed, JobApplied, JobStateSet, JobDeleted, JobFileGone,
+                           JobFilesListed, ClientRegistered, RunCancelled, NodeForgotten, Ticked>;
 
 }  // namespace assay

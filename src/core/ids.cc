@@ -24,6 +24,18 @@ std::optional<std::string> IdProblem(std::string_view what, std::string_view id)
   return std::nullopt;
 }
 
+std::optional<std::string> WordProblem(std::string_view field, std::string_view word) {
+  const std::string name(field);
+  if (word.size() > kWordBytesMax) {
+    return name + " has " + std::to_string(word.size()) + " bytes; at most " +
+           std::to_string(kWordBytesMax);
+  }
+  if (Shown(word, 6 * kWordBytesMax) != word) {
+    return name + " has control characters: " + Quoted(word);
+  }
+  return std::nullopt;
+}
+
 std::string List(const std::vector<std::int32_t>& numbers) {
   std::string text = "[";
   for (std::size_t i = 0; i < numbers.size(); ++i) {

@@ -72,6 +72,15 @@ struct DeletedJob {
   std::shared_ptr<const std::string> hccl;  // as the job had it; never null
 };
 
+// What the jobs directory said last of a job, and whether the job lives by that. It outlives the
+// job: a file that still stands after somebody deleted its job, or applied it otherwise, is no
+// news.
+struct JobFile {
+  std::string print;   // Fingerprint() of the file's content
+  bool owner = false;  // the job goes with the file
+  bool operator==(const JobFile&) const = default;
+};
+
 // One op of one rank that has been answered.
 struct Outcome {
   OutcomeCode code = OutcomeCode::kOk;
@@ -174,6 +183,7 @@ using Leases = std::map<DeviceKey, RunId>;
 struct Durable {
   std::map<std::string, Job, std::less<>> jobs;
   std::map<std::string, DeletedJob, std::less<>> deleted;
+  std::map<std::string, JobFile, std::less<>> job_files;
   std::map<RunId, Run> runs;
   std::map<std::string, Node, std::less<>> nodes;
   Leases leases;

@@ -18,10 +18,11 @@ class Loader {
   explicit Loader(Database* database) : database_(*database) {}
 
   Status Load() {
-    for (const auto step : {&Loader::LoadJobs, &Loader::LoadDeletedJobs, &Loader::LoadRankTables,
-                            &Loader::LoadJobNodes, &Loader::LoadRanks, &Loader::LoadHeaders,
-                            &Loader::LoadParts, &Loader::LoadRunRanks, &Loader::LoadOutcomes,
-                            &Loader::LoadNodes, &Loader::LoadDevices, &Loader::LoadNextRun}) {
+    for (const auto step :
+         {&Loader::LoadJobs, &Loader::LoadDeletedJobs, &Loader::LoadJobFiles,
+          &Loader::LoadRankTables, &Loader::LoadJobNodes, &Loader::LoadRanks, &Loader::LoadHeaders,
+          &Loader::LoadParts, &Loader::LoadRunRanks, &Loader::LoadOutcomes, &Loader::LoadNodes,
+          &Loader::LoadDevices, &Loader::LoadNextRun}) {
       Status status = (this->*step)();
       if (!status.ok()) return status;
     }
@@ -113,6 +114,15 @@ class Loader {
           durable.deleted.emplace(job.spec.id, std::move(job));
           return true;
         });
+  }
+
+  Status LoadJobFiles() {
+    return ForEach("SELECT job, print, owner FROM job_files", "the file of the job",
+                   [this](const Rows& rows) {
+                     durable.job_files.emplace(
+                         rows.Text(0), JobFile{std::string(rows.Text(1)), rows.Int(2) != 0});
+                     return true;
+                   });
   }
 
   Status LoadRankTables() {

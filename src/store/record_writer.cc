@@ -84,6 +84,8 @@ Status RecordWriter::PrepareJobs(Database* database) {
        "INSERT OR REPLACE INTO deleted_jobs (job, name, namespace, framework, state, master_addr,"
        " shared_tor_ip, created, deleted, hccl) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
       {&sql_.drop_deleted, "DELETE FROM deleted_jobs WHERE job = ?"},
+      {&sql_.put_job_file, "INSERT OR REPLACE INTO job_files (job, print, owner) VALUES (?, ?, ?)"},
+      {&sql_.drop_job_file, "DELETE FROM job_files WHERE job = ?"},
   };
   return PrepareAll(database, all);
 }
@@ -201,6 +203,14 @@ Status RecordWriter::operator()(const PutDeletedJob& record) {
 
 Status RecordWriter::operator()(const DropDeletedJob& record) {
   return sql_.drop_deleted.Run(record.job);
+}
+
+Status RecordWriter::operator()(const PutJobFile& record) {
+  return sql_.put_job_file.Run(record.job, record.file.print, record.file.owner);
+}
+
+Status RecordWriter::operator()(const DropJobFile& record) {
+  return sql_.drop_job_file.Run(record.job);
 }
 
 // --- Runs ----------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ class RecordWriter {
   Status operator()(const DropJob& record);
   Status operator()(const PutDeletedJob& record);
   Status operator()(const DropDeletedJob& record);
+  Status operator()(const PutJobFile& record);
+  Status operator()(const DropJobFile& record);
   Status operator()(const PutRun& record);
   Status operator()(const PutRunHeader& record);
   Status operator()(const PutPart& record);
@@ -50,7 +52,7 @@ class RecordWriter {
 
   struct {
     Statement put_job, drop_job, drop_table, drop_job_nodes, drop_ranks, put_table, put_job_node,
-        put_rank, put_deleted, drop_deleted;
+        put_rank, put_deleted, drop_deleted, put_job_file, drop_job_file;
     Statement put_run, drop_parts, drop_run_ranks, put_part, put_run_rank, set_rank, set_starts,
         put_outcome, is_closed, count_outcomes, count_answered, count_suspect, set_counts;
     Statement put_node, drop_node, unlist_devices, drop_unlisted, put_device, put_lease, drop_lease,

@@ -38,6 +38,14 @@ CREATE TABLE deleted_jobs (
   hccl          TEXT    NOT NULL
 );
 
+-- What the jobs directory said last of a job: print tells one content of its file from another,
+-- owner says whether the job goes with the file. Stays while the file does.
+CREATE TABLE job_files (
+  job   TEXT    NOT NULL PRIMARY KEY,
+  print TEXT    NOT NULL,
+  owner INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- A job's rank table as it was applied, and what was read from it.
 CREATE TABLE rank_tables (
   job      TEXT NOT NULL PRIMARY KEY REFERENCES jobs (job) ON DELETE CASCADE,

@@ -30,6 +30,8 @@ void Put(const PutDeletedJob& record, Durable* all) {
   all->deleted.insert_or_assign(record.job.spec.id, record.job);
 }
 void Put(const DropDeletedJob& record, Durable* all) { all->deleted.erase(record.job); }
+void Put(const PutJobFile& record, Durable* all) { all->job_files[record.job] = record.file; }
+void Put(const DropJobFile& record, Durable* all) { all->job_files.erase(record.job); }
 void Put(const PutRun& record, Durable* all) {
   all->runs[record.run->id] = *record.run;
   all->next_run = std::max(all->next_run, record.run->id + 1);

@@ -39,6 +39,10 @@ struct Lines {
     return "state " + e.job + " " + std::string(Name(e.state));
   }
   std::string operator()(const JobDeleted& e) const { return "delete " + e.job; }
+  std::string operator()(const JobFileGone& e) const { return "file gone of " + e.job; }
+  std::string operator()(const JobFilesListed& e) const {
+    return "files of " + N(std::ssize(e.jobs)) + " jobs";
+  }
   std::string operator()(const ClientRegistered& e) const {
     return "register " + e.client + " as " + e.role;
   }

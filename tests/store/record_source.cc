@@ -25,6 +25,8 @@ void RecordModel::operator()(const PutDeletedJob& record) {
   all_.deleted.insert_or_assign(record.job.spec.id, record.job);
 }
 void RecordModel::operator()(const DropDeletedJob& record) { all_.deleted.erase(record.job); }
+void RecordModel::operator()(const PutJobFile& record) { all_.job_files[record.job] = record.file; }
+void RecordModel::operator()(const DropJobFile& record) { all_.job_files.erase(record.job); }
 
 void RecordModel::operator()(const PutRun& record) {
   Run run = *record.run;
@@ -262,6 +264,8 @@ Record RecordSource::Any(const RecordModel& model) {
   if (kind < 12) return DropJob{JobId()};
   if (kind < 13) return DropDeletedJob{JobId()};
   if (kind < 15) return ADeletedJob();
+  if (kind < 16) return PutJobFile{JobId(), {Text(), Chance(50)}};
+  if (kind < 17) return DropJobFile{JobId()};
   if (kind < 20 || known.runs.empty()) return ARun(known);
   if (kind < 70) return OfRun(known);
   if (kind < 78) return ANode(known);

@@ -28,6 +28,8 @@ class RecordModel {
   void operator()(const DropJob& record);
   void operator()(const PutDeletedJob& record);
   void operator()(const DropDeletedJob& record);
+  void operator()(const PutJobFile& record);
+  void operator()(const DropJobFile& record);
   void operator()(const PutRun& record);
   void operator()(const PutRunHeader& record);
   void operator()(const PutPart& record);

@@ -85,6 +85,10 @@ std::string DurableText(const Durable& durable) {
   std::ostringstream out;
   for (const auto& [id, job] : durable.jobs) Write(out, job);
   for (const auto& [id, job] : durable.deleted) Write(out, job);
+  for (const auto& [id, file] : durable.job_files) {
+    out << "file of job " << Quoted{id} << ' ' << Quoted{file.print} << " owner " << file.owner
+        << '\n';
+  }
   for (const auto& [id, run] : durable.runs) Write(out, run);
   for (const auto& [name, node] : durable.nodes) Write(out, node);
   for (const auto& [key, run] : durable.leases) {

@@ -1,0 +1,126 @@
+#include "core/job_file.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "core/hccl_json.h"
+#include "core/ids.h"
+#include "core/json_text.h"
+#include "core/text.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kObject = "assay";
+constexpr std::size_t kPathBytes = 160;
+
+struct Word {
+  std::string_view key;
+  std::string JobSpec::*field;
+};
+constexpr Word kWords[] = {{"name", &JobSpec::name},
+                           {"namespace", &JobSpec::name_space},
+                           {"framework", &JobSpec::framework},
+                           {"masterAddr", &JobSpec::master_addr},
+                           {"sharedTorIp", &JobSpec::shared_tor_ip}};
+
+std::string Known() {
+  std::string known;
+  for (const Word& word : kWords) known += (known.empty() ? "" : ", ") + std::string(word.key);
+  return known;
+}
+
+std::string Value(const JsonScalar& value) {
+  if (value.type == JsonType::kNumber) return Shown(value.raw);
+  return std::string(WithArticle(value.type));
+}
+
+// Reads the object at walker; answers what is wrong with it and sets *offset to where.
+std::string ReadWords(JsonWalker& walker, JobSpec* spec, std::size_t* offset) {
+  *offset = walker.offset();
+  if (walker.type() == JsonType::kNull) return "";
+  if (walker.type() != JsonType::kObject) {
+    return std::string(kObject) + " is " + Value(walker.Scalar()) + ", not an object";
+  }
+  std::string wrong;
+  walker.Members([&](std::string_view key, JsonWalker& member) {
+    *offset = member.offset();
+    const auto* word = std::find_if(std::begin(kWords), std::end(kWords),
+                                    [key](const Word& known) { return known.key == key; });
+    const std::string name = std::string(kObject) + "." + Shown(key);
+    if (word == std::end(kWords)) {
+      wrong = name + " is unknown; known are " + Known();
+      return false;
+    }
+    const JsonScalar value = member.Scalar();
+    if (value.null()) return true;
+    if (value.type != JsonType::kString) {
+      wrong = name + " is " + Value(value) + ", not a string";
+      return false;
+    }
+    std::string text = value.Text();
+    wrong = WordProblem(name, text).value_or("");
+    spec->*(word->field) = std::move(text);
+    return wrong.empty();
+  });
+  return wrong;
+}
+
+// REQUIRES: text is one JSON object.
+std::string ReadSpec(std::string_view text, JobSpec* spec) {
+  std::string wrong;
+  std::size_t offset = 0;
+  JsonWalker(text).Members([&](std::string_view key, JsonWalker& value) {
+    if (key != kObject) return true;
+    wrong = ReadWords(value, spec, &offset);
+    return false;
+  });
+  return wrong.empty() ? "" : "line " + std::to_string(LineAt(text, offset)) + ": " + wrong;
+}
+
+}  // namespace
+
+JobFileReading ReadJobFile(std::string_view job, std::string text, std::string_view path,
+                           const RankTableLimits& limits) {
+  JobFileReading reading;
+  TableReading table = ReadRankTable(text, path, limits);
+  reading.error = std::move(table.error);
+  if (table.verdict == TableVerdict::kReject) return reading;
+  if (!table.accepted() && (IsBlank(text) || CheckJson(text).has_value())) {
+    reading.verdict = JobFileVerdict::kUnfinished;
+    return reading;
+  }
+  reading.job.spec.id = std::string(job);
+  if (std::string wrong = ReadSpec(text, &reading.job.spec); !wrong.empty()) {
+    reading.error = ShownEnd(path, kPathBytes) + ": " + wrong;
+    return reading;
+  }
+  reading.verdict = JobFileVerdict::kTake;
+  reading.error.clear();
+  reading.warnings = table.table.warnings;
+  reading.job.state = table.accepted() ? JobState::kRunning : JobState::kPending;
+  reading.job.file = Fingerprint(text);
+  reading.job.table = std::make_shared<const RankTable>(std::move(table.table));
+  if (table.accepted()) reading.job.table_text = std::move(text);
+  reading.job.hccl =
+      std::make_shared<const std::string>(HcclJson(reading.job.table_text, *reading.job.table));
+  return reading;
+}
+
+// FNV-1a and the size: files are written by people and programs of the cluster, not by those who
+// look for two of one print.
+std::string Fingerprint(std::string_view text) {
+  std::uint64_t hash = 14'695'981'039'346'656'037U;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
+  }
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string print = std::to_string(text.size()) + '-';
+  for (int shift = 60; shift >= 0; shift -= 4) print += kHex[(hash >> shift) & 15];
+  return print;
+}
+
+}  // namespace assay

@@ -1,0 +1,263 @@
+// Files of the jobs directory: what one says, and what the cluster makes of it.
+#include "core/job_file.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/text.h"
+#include "tests/support/cluster_world.h"
+
+using namespace assay;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+// Single quotes for double ones.
+std::string Quotes(std::string text) {
+  for (char& c : text) c = c == '\'' ? '"' : c;
+  return text;
+}
+
+// A table of one rank with more members before its list.
+std::string Table(const std::string& more, const std::string& status = "complete") {
+  return Quotes("{'status':'" + status + "',\n" + more +
+                "\n'server_list':[{'server_name':'a','server_id':'192.0.2.1',"
+                "'device':[{'device_id':'0','rank_id':'0'}]}]}");
+}
+
+JobFileReading Read(const std::string& text) { return ReadJobFile("j", text, "/jobs/j.json"); }
+
+}  // namespace
+
+TEST_CASE("a rank table as it is is a running job") {
+  for (const char* status : {"complete", "completed"}) {
+    const JobFileReading reading = Read(Table("", status));
+    REQUIRE(reading.verdict == JobFileVerdict::kTake);
+    CHECK(reading.error.empty());
+    CHECK(reading.job.spec == JobSpec{"j", "", "", "", "", ""});
+    CHECK(reading.job.state == JobState::kRunning);
+    CHECK(reading.job.table_text == Table("", status));
+    REQUIRE(reading.job.table->ranks.size() == 1);
+    CHECK(reading.job.file == Fingerprint(Table("", status)));
+    CHECK_THAT(*reading.job.hccl, StartsWith("{\"status\":\"complete\",\"server_list\":"));
+  }
+}
+
+TEST_CASE("a table that is to come is a pending job") {
+  const JobFileReading reading =
+      Read(Quotes("{'assay':{'name':'n'},'status':'initializing','server_list':7}"));
+  REQUIRE(reading.verdict == JobFileVerdict::kTake);
+  CHECK(reading.job.state == JobState::kPending);
+  CHECK(reading.job.spec.name == "n");
+  CHECK(reading.job.table_text.empty());
+  CHECK(reading.job.table->ranks.empty());
+  CHECK(*reading.job.hccl == "{\"status\":\"initializing\"}");
+}
+
+TEST_CASE("an object of its own tells the rest") {
+  const JobFileReading reading =
+      Read(Table("'assay':{'name':'Na\\u0041','namespace':'ns','framework':'pytorch',"
+                 "'masterAddr':'192.0.2.9','sharedTorIp':'192.0.2.8'},"));
+  REQUIRE(reading.verdict == JobFileVerdict::kTake);
+  CHECK(reading.job.spec == JobSpec{"j", "NaA", "ns", "pytorch", "192.0.2.9", "192.0.2.8"});
+  CHECK_THAT(*reading.job.hccl, !Contains("assay"));
+  for (const char* nothing : {"'assay':null,", "'assay':{},", "'assay':{'name':null},"}) {
+    CHECK(Read(Table(nothing)).job.spec == JobSpec{"j", "", "", "", "", ""});
+  }
+}
+
+TEST_CASE("what is wrong in it is said with file, line and value") {
+  const std::pair<std::string, std::string> wrong[] = {
+      {"'assay':'x',", "line 2: assay is a string, not an object"},
+      {"'assay':[],", "line 2: assay is an array, not an object"},
+      {"'assay':{'name':'n',\n'nam':1},",
+       "line 3: assay.nam is unknown; known are name, namespace, framework, masterAddr, "
+       "sharedTorIp"},
+      {"'assay':{\n\n'masterAddr':17},", "line 4: assay.masterAddr is 17, not a string"},
+      {"'assay':{'name':{}},", "line 2: assay.name is an object, not a string"},
+      {"'assay':{'name':'a\\nb'},", "line 2: assay.name has control characters: \"a\\nb\""},
+      {"'assay':{'name':'" + std::string(1025, 'n') + "'},",
+       "line 2: assay.name has 1025 bytes; at most 1024"},
+  };
+  for (const auto& [more, error] : wrong) {
+    const JobFileReading reading = Read(Table(more));
+    CHECK(reading.verdict == JobFileVerdict::kBroken);
+    CHECK(reading.error == "/jobs/j.json: " + error);
+  }
+  CHECK(Read(Table("'server_count':2,")).error ==
+        "/jobs/j.json: line 2: server_count is 2 but server_list has 1 entry");
+  CHECK(Read("[]").verdict == JobFileVerdict::kBroken);
+}
+
+TEST_CASE("a file that is cut anywhere is unfinished, not broken") {
+  const std::string whole = Table("'assay':{'name':'\\u00e4'},");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const JobFileReading reading = Read(whole.substr(0, size));
+    INFO(size);
+    CHECK(reading.verdict == JobFileVerdict::kUnfinished);
+    CHECK_THAT(reading.error, StartsWith("/jobs/j.json: "));
+  }
+}
+
+TEST_CASE("contents are told apart") {
+  CHECK(Fingerprint("") == "0-cbf29ce484222325");
+  CHECK(Fingerprint("a") == "1-af63dc4c8601ec8c");
+  CHECK(Fingerprint("ab") != Fingerprint("ba"));
+}
+
+// --- What the cluster makes of files ---
+
+namespace {
+
+struct Files : World {
+  Answer File(const std::string& job, const std::string& print, JobState state,
+              std::vector<int> devices = {0, 1}) {
+    JobApplied applied;
+    applied.call = NextId();
+    applied.spec.id = job;
+    applied.table_text = state == JobState::kPending ? "" : "text " + print;
+    applied.table = state == JobState::kPending ? std::make_shared<const RankTable>()
+                                                : MakeTable({{"a", std::move(devices)}});
+    applied.hccl = std::make_shared<const std::string>("hccl " + print);
+    applied.file = print;
+    applied.state = state;
+    return Last(Step(applied));
+  }
+  Answer Gone(const std::string& job) { return Last(Step(JobFileGone{NextId(), {}, job})); }
+  Answer List(std::vector<std::string> jobs) {
+    return Last(Step(JobFilesListed{NextId(), {}, std::move(jobs)}));
+  }
+  Answer Delete(const std::string& job) { return Last(Step(JobDeleted{NextId(), {}, job})); }
+  Answer State(const std::string& job, JobState state) {
+    return Last(Step(JobStateSet{NextId(), {}, job, state}));
+  }
+  bool Has(const std::string& job) const { return durable().jobs.contains(job); }
+  JobState StateOf(const std::string& job) const { return durable().jobs.at(job).state; }
+
+ private:
+  static Answer Last(const Output& out) {
+    for (const Effect& effect : out.effects) {
+      if (const auto* answer = std::get_if<Answer>(&effect)) return *answer;
+    }
+    FAIL("no answer");
+    return {};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a job comes, changes and goes with its file") {
+  Files world;
+  CHECK(world.File("j", "1", JobState::kPending).changed);
+  CHECK(world.StateOf("j") == JobState::kPending);
+  CHECK(world.File("j", "2", JobState::kRunning).changed);
+  CHECK(world.StateOf("j") == JobState::kRunning);
+  CHECK(world.durable().jobs.at("j").table->ranks.size() == 2);
+  CHECK(world.Gone("j").changed);
+  CHECK(!world.Has("j"));
+  CHECK(world.durable().job_files.empty());
+  CHECK(world.Gone("j").code == 0);
+  CHECK(world.File("j", "2", JobState::kRunning).changed);
+}
+
+TEST_CASE("a content that was taken undoes nothing that was said after it") {
+  Files world;
+  world.File("j", "1", JobState::kRunning);
+  world.State("j", JobState::kComplete);
+  for (int again = 0; again < 2; ++again) {
+    const Answer answer = world.File("j", "1", JobState::kRunning);
+    CHECK(answer.code == 0);
+    CHECK(!answer.changed);
+    CHECK(world.StateOf("j") == JobState::kComplete);
+    world.Restart();
+  }
+  CHECK(world.File("j", "2", JobState::kRunning).changed);
+  CHECK(world.StateOf("j") == JobState::kRunning);
+}
+
+TEST_CASE("a job that is deleted stays away until its file changes") {
+  Files world;
+  world.File("j", "1", JobState::kRunning);
+  const Answer deleted = world.Delete("j");
+  CHECK(deleted.code == 0);
+  CHECK(deleted.text ==
+        "its file in the jobs directory still stands: the job is applied again when that changes");
+  world.Restart();
+  CHECK(!world.File("j", "1", JobState::kRunning).changed);
+  CHECK(!world.Has("j"));
+  CHECK(world.List({"j"}).code == 0);
+  CHECK(world.File("j", "2", JobState::kRunning).changed);
+  CHECK(world.Has("j"));
+  // Gone and there again with the same content is news as well.
+  world.Delete("j");
+  CHECK(!world.Gone("j").changed);
+  CHECK(world.File("j", "2", JobState::kRunning).changed);
+  CHECK(world.Delete("j").code == 0);
+  CHECK(world.Delete("j").code == 402);
+}
+
+TEST_CASE("the newest word counts: a job that was applied otherwise does not go with a file") {
+  Files world;
+  world.Apply("hand", MakeTable({{"a", {0}}}));
+  CHECK(world.List({}).code == 0);
+  CHECK(!world.Gone("hand").changed);
+  CHECK(world.Has("hand"));
+
+  world.File("j", "1", JobState::kRunning);
+  world.Apply("j", MakeTable({{"a", {2}}}));
+  CHECK(world.durable().jobs.at("j").table->ranks.size() == 1);
+  CHECK(!world.File("j", "1", JobState::kRunning).changed);
+  CHECK(world.durable().jobs.at("j").table->ranks.size() == 1);
+  CHECK(!world.Gone("j").changed);
+  CHECK(world.Has("j"));
+
+  world.File("j", "1", JobState::kRunning);
+  CHECK(world.durable().jobs.at("j").table->ranks.size() == 2);
+  CHECK(world.Gone("j").changed);
+  CHECK(!world.Has("j"));
+}
+
+TEST_CASE("files that went while nobody looked take their jobs with them") {
+  Files world;
+  for (const char* job : {"a", "b", "c"}) world.File(job, "1", JobState::kPending);
+  world.Apply("hand", MakeTable({{"a", {0}}}));
+  world.Delete("c");
+  world.Restart();
+  const Answer listed = world.List({"b", "x"});
+  CHECK(listed.code == 0);
+  CHECK(listed.changed);
+  CHECK(!world.Has("a"));
+  CHECK(world.Has("b"));
+  CHECK(world.Has("hand"));
+  CHECK(world.durable().job_files.size() == 1);
+  CHECK(!world.List({"b", "x"}).changed);
+}
+
+TEST_CASE("during a run neither the table changes nor the job goes") {
+  Files world;
+  const LinkId link = world.Attach("a");
+  world.File("j", "1", JobState::kRunning);
+  world.File("other", "1", JobState::kPending);
+  const RunId run = world.Stress("j").run;
+  REQUIRE(run != kNoRun);
+  world.Say(link, Ready{run});
+  const Answer changed = world.File("j", "2", JobState::kRunning, {0, 1, 2});
+  CHECK(changed.code == 411);
+  CHECK_THAT(changed.text, Contains("is under test in run 1"));
+  CHECK(world.Gone("j").code == 411);
+  const Answer listed = world.List({});
+  CHECK(listed.code == 411);
+  CHECK_THAT(listed.text, Contains("j;"));
+  CHECK(!world.Has("other"));
+  CHECK(world.Has("j"));
+  CHECK(world.durable().job_files.at("j") == JobFile{"1", true});
+  for (const int rank : {0, 1}) {
+    world.Answered(link, run, rank, Op::kAic);
+    world.Answered(link, run, rank, Op::kP2p);
+  }
+  REQUIRE(world.RunOf(run).state == RunState::kClosed);
+  CHECK(world.File("j", "2", JobState::kRunning, {0, 1, 2}).changed);
+  CHECK(world.durable().jobs.at("j").table->ranks.size() == 3);
+  CHECK(world.List({}).changed);
+  CHECK(!world.Has("j"));
+}
