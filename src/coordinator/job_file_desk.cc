@@ -85,8 +85,8 @@ void JobFileDesk::Scanned(const std::vector<FileSeen>& files, Ms now) {
 }
 
 std::optional<std::string> JobFileDesk::Next(Ms now) {
+  if (now < paused_until_ || !Room()) return std::nullopt;
   if (due_.empty() || due_.begin()->first > now) return std::nullopt;
-  if (under_way_ >= limits_.orders || bytes_under_way_ >= limits_.order_bytes) return std::nullopt;
   const auto entry = entries_.find(due_.begin()->second);
   Unschedule(entry);
   entry->second.doing = Doing::kLooking;
@@ -165,7 +165,7 @@ void JobFileDesk::NotYet(Entries::iterator at, std::string&& print, std::string&
 }
 
 std::optional<Event> JobFileDesk::Listing(Ms now) {
-  if (!listing_due_ || *listing_due_ > now) return std::nullopt;
+  if (now < paused_until_ || !listing_due_ || *listing_due_ > now) return std::nullopt;
   listing_due_.reset();
   ++under_way_;
   JobFilesListed listed;
@@ -198,15 +198,16 @@ void JobFileDesk::Answered(const std::string& job, const Answer& answer, Ms now)
 }
 
 void JobFileDesk::Failed(const std::string& job, Ms now) {
+  paused_until_ = now + kFailedPause;
   if (job.empty()) {
     --under_way_;
-    listing_due_ = now + kFailedPause;
+    listing_due_ = now;
     return;
   }
   const auto at = entries_.find(job);
   Settle(at);
   at->second.again = false;
-  Schedule(at, now + kFailedPause);
+  Schedule(at, now);
 }
 
 void JobFileDesk::Applied(Entries::iterator at, const Answer& answer, Ms now) {
@@ -254,8 +255,8 @@ void JobFileDesk::Listed(const Answer& answer, Ms now) {
 
 std::optional<Ms> JobFileDesk::NextDue() const {
   std::optional<Ms> next = listing_due_;
-  const bool room = under_way_ < limits_.orders && bytes_under_way_ < limits_.order_bytes;
-  if (room && !due_.empty() && (!next || due_.begin()->first < *next)) next = due_.begin()->first;
+  if (Room() && !due_.empty() && (!next || due_.begin()->first < *next)) next = due_.begin()->first;
+  if (next) next = std::max(*next, paused_until_);
   if (summary_due_ && (!next || *summary_due_ < *next)) next = summary_due_;
   return next;
 }

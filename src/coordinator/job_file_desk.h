@@ -83,7 +83,8 @@ class JobFileDesk {
   std::optional<Event> Listing(Ms now);
 
   void Answered(const std::string& job, const Answer& answer, Ms now);
-  void Failed(const std::string& job, Ms now);  // nobody could decide; it is tried again
+  // Nobody could decide: it is tried again, and nothing else is told for a moment.
+  void Failed(const std::string& job, Ms now);
 
   // When Next, Listing or TakeLines have something; none while only answers are awaited.
   std::optional<Ms> NextDue() const;
@@ -126,6 +127,9 @@ class JobFileDesk {
   void Applied(Entries::iterator entry, const Answer& answer, Ms now);
   void Removed(Entries::iterator entry, const Answer& answer, Ms now);
   void Listed(const Answer& answer, Ms now);
+  bool Room() const {
+    return under_way_ < limits_.orders && bytes_under_way_ < limits_.order_bytes;
+  }
   void CountIn(std::size_t* count, Ms now);
 
   const std::string folder_;
@@ -136,6 +140,7 @@ class JobFileDesk {
   std::size_t bytes_under_way_ = 0;
   bool scanned_ = false;
   std::optional<Ms> listing_due_;
+  Ms paused_until_ = 0;
   std::string listing_complaint_;
   bool full_said_ = false;
   std::size_t taken_ = 0;  // since the last summary

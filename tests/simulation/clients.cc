@@ -38,7 +38,7 @@ void Clients::Act() {
     if (what < 6) return AskForTest(job);
     return Open(job, what < 8 ? Topic::kNotify : Topic::kResult);
   }
-  switch (world_.Below(6)) {
+  switch (world_.Below(7)) {
     case 0:
     case 1:
       return Post(RunCancelled{world_.NextId(), {}, newest_run() - world_.Below(4)});
@@ -48,6 +48,9 @@ void Clients::Act() {
       return Post(JobStateSet{world_.NextId(), {}, job, static_cast<JobState>(world_.Below(4))});
     case 4:
       return Post(NodeForgotten{world_.NextId(), {}, AnyNode()});
+    case 5:
+      if (world_.Chance(200)) return Post(JobFilesListed{world_.NextId(), {}, {job}});
+      return Post(JobFileGone{world_.NextId(), {}, job});
     default:
       return Apply(JobNamed(world_.Below(kJobs)));
   }
@@ -58,6 +61,7 @@ void Clients::Apply(const std::string& job) {
   applied.call = world_.NextId();
   applied.spec.id = job;
   applied.spec.name = "of " + job;
+  if (world_.Chance(world_.faults.meddle)) applied.file = std::to_string(applied.call);
   auto table = std::make_shared<RankTable>();
   const bool ready = !world_.Chance(world_.faults.strange / 4);
   for (std::size_t i = 0; ready && i < 4; ++i) {
