@@ -27,11 +27,7 @@ class Loader {
       if (!status.ok()) return status;
     }
     for (auto& [run_id, run] : durable.runs) CountOpen(&run);
-    for (auto& [id, table] : tables_) {
-      Job& job = durable.jobs.find(id)->second;
-      job.hccl = std::make_shared<const std::string>(HcclJson(job.table_text, *table));
-      job.table = std::move(table);
-    }
+    for (auto& [id, table] : tables_) durable.jobs.find(id)->second.table = std::move(table);
     return Status::Ok();
   }
 
@@ -87,6 +83,7 @@ class Loader {
           job.last_run = rows.Int(11);
           job.last_reply = rows.Int(12);
           job.owing_until = rows.Int(13);
+          job.hccl = not_ready_;
           tables_[job.spec.id] = std::make_shared<RankTable>();
           durable.jobs.emplace(job.spec.id, std::move(job));
           return true;
@@ -133,8 +130,17 @@ class Loader {
                      if (job == durable.jobs.end() || !warnings) return false;
                      tables_[job->first]->warnings = *std::move(warnings);
                      job->second.table_text = rows.Text(2);
-                     return true;
+                     return MakeHccl(&job->second);
                    });
+  }
+
+  // It is derived from the text, which was accepted when it was stored.
+  static bool MakeHccl(Job* job) {
+    if (job->table_text.empty()) return true;
+    const TableReading reading = ReadRankTable(job->table_text, "");
+    if (!reading.accepted()) return false;
+    job->hccl = std::make_shared<const std::string>(HcclJson(job->table_text, reading.table));
+    return true;
   }
 
   // Rows of one job come one after the other.
@@ -345,6 +351,8 @@ class Loader {
   }
 
   Database& database_;
+  const std::shared_ptr<const std::string> not_ready_ =
+      std::make_shared<const std::string>(kHcclInitializing);
   std::unordered_map<std::string, Table> tables_;  // of every job
 
   // Where the rows have come to.

@@ -165,7 +165,12 @@ Record RecordSource::AJob(const Durable& known) {
     return PutJob{job, false};
   }
   job.table = Chance(20) ? std::make_shared<const RankTable>() : Table();
-  job.table_text = Text();
+  // Whatever it says: what is stored of a table is not read from it again.
+  if (Chance(80)) {
+    job.table_text = R"({"status":"complete","server_count":"1","server_list":[{"server_id":"n",)"
+                     R"("device":[{"device_id":"0","rank_id":"0"}]}],"note":)" +
+                     std::to_string(Number(0, 99)) + "}";
+  }
   return PutJob{job, true};
 }
 

@@ -113,7 +113,12 @@ TEST_CASE("what cannot be understood is an error that names it") {
     Result<std::unique_ptr<Database>> database =
         Database::Open(dir / "assay.db", Database::Access::kReadWrite);
     REQUIRE(database.ok());
-    REQUIRE((*database)->Exec("UPDATE jobs SET state = 'running?'").ok());
+    const char* damage = GENERATE("UPDATE jobs SET state = 'running?'",
+                                  "UPDATE rank_tables SET text = '{\"status\":'",
+                                  "INSERT INTO deleted_jobs VALUES"
+                                  " ('job-7', '', '', '', 'gone', '', '', 1, 2, '{}')");
+    CAPTURE(damage);
+    REQUIRE((*database)->Exec(damage).ok());
   }
   store = Open(dir / "assay.db");
   const Result<Durable> durable = store->Load();
