@@ -78,11 +78,36 @@ std::optional<Refusal> ChooseExecutor(const StressRequested& request, const Stre
                      " has no subscriber (SubscribeNotifyExecStressTest) to execute the test"};
 }
 
+// What of the part's devices its agent does not have; "" when it has them all.
+std::string MissingDevices(const std::string& node, const std::vector<std::int32_t>& wanted,
+                           const std::vector<DeviceInfo>& inventory) {
+  std::set<std::int32_t> there;
+  for (const DeviceInfo& device : inventory) there.insert(device.index);
+  std::vector<std::int32_t> missing;
+  for (const std::int32_t device : wanted) {
+    if (device < 0) return "node " + Quoted(node) + ": a rank without a device, on its processor";
+    if (!there.contains(device)) missing.push_back(device);
+  }
+  if (missing.empty()) return "";
+  std::string text = "node " + Quoted(node) + ": its agent has no device ";
+  for (std::size_t i = 0; i < missing.size() && i < kNamesShown; ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(missing[i]);
+  }
+  if (missing.size() > kNamesShown) {
+    text += " and " + std::to_string(missing.size() - kNamesShown) + " more";
+  }
+  if (there.empty()) return text + ", it lists none at all";
+  return text + ", it lists " + Count(there.size(), "device", "devices") + " from " +
+         std::to_string(*there.begin()) + " to " + std::to_string(*there.rbegin());
+}
+
+// Every rank of the plan needs an agent on its node that has its device.
 std::optional<Refusal> FindAgents(const Fleet& fleet, const std::vector<TableNode>& nodes,
-                                  const std::vector<std::uint32_t>& chosen,
-                                  std::vector<Part>* parts) {
+                                  const std::vector<std::uint32_t>& chosen, StressPlan* plan) {
   std::vector<std::string> problems;
   std::map<std::string, std::string> taken;  // agent -> node
+  std::vector<std::vector<std::int32_t>> wanted(chosen.size());
+  for (const RankTest& rank : plan->ranks) wanted[rank.part].push_back(rank.device);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const TableNode& node = nodes[chosen[i]];
     const NodeMatch match = fleet.Match(node);
@@ -96,8 +121,11 @@ std::optional<Refusal> FindAgents(const Fleet& fleet, const std::vector<TableNod
                          " are both on agent " + Quoted(match.agent));
       continue;
     }
-    (*parts)[i].agent = match.agent;
-    (*parts)[i].identity = fleet.NodeOf(*fleet.LinkOf(match.agent))->identity;
+    const Node& agent = *fleet.NodeOf(*fleet.LinkOf(match.agent));
+    std::string missing = MissingDevices(node.name, wanted[i], agent.devices);
+    if (!missing.empty()) problems.push_back(std::move(missing));
+    plan->parts[i].agent = match.agent;
+    plan->parts[i].identity = agent.identity;
   }
   if (problems.empty()) return std::nullopt;
   std::string text = "nobody can execute the test on " + Count(problems.size(), "node", "nodes");
@@ -206,12 +234,12 @@ std::variant<StressPlan, Refusal> PlanStress(const StressRequested& request,
     }
     plan.parts.push_back(std::move(part));
   }
+  AddRanks(job, chosen, part_of_node, &plan);
   if (plan.executor == Executor::kAgent) {
-    if (auto refusal = FindAgents(*context.fleet, job.table->nodes, nodes, &plan.parts)) {
+    if (auto refusal = FindAgents(*context.fleet, job.table->nodes, nodes, &plan)) {
       return *std::move(refusal);
     }
   }
-  AddRanks(job, chosen, part_of_node, &plan);
   if (auto refusal = CheckDevices(context, request.job, plan)) return *std::move(refusal);
   return plan;
 }

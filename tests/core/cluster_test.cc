@@ -139,6 +139,42 @@ TEST_CASE("refusals have ClusterD's codes and texts") {
   CHECK_THAT(refused(asked), Contains("411 jobId=j om is running, or job recovering"));
 }
 
+TEST_CASE("an agent that does not have a rank's device cannot execute it") {
+  World world;
+  const auto attach = [&](const std::string& name, std::vector<std::int32_t> devices) {
+    Hello hello = world.HelloOf(name);
+    hello.node.devices.clear();
+    for (const std::int32_t device : devices) hello.node.devices.push_back({device, "sim", ""});
+    const LinkId link = world.NextId();
+    world.Step(LinkSaid{link, std::move(hello)});
+    return link;
+  };
+  attach("a", {0, 1, 2, 3});
+  const LinkId b = attach("b", {});
+  world.Apply("j", MakeTable({{"a", {3, 4, 15}}, {"b", {0}}}));
+  const Answer answer = world.Stress("j");
+  CHECK(answer.code == 404);
+  CHECK(answer.text ==
+        "nobody can execute the test on 2 nodes: "
+        "node \"a\": its agent has no device 4, 15, it lists 4 devices from 0 to 3; "
+        "node \"b\": its agent has no device 0, it lists none at all");
+  CHECK(world.durable().runs.empty());
+  CHECK(world.durable().leases.empty());
+  world.Apply("many", MakeTable({{"b", {1, 2, 3, 4, 5, 6, 8}}}));
+  CHECK_THAT(world.Stress("many").text, Contains("no device 1, 2, 3, 4, 5 and 2 more,"));
+  world.Apply("host", MakeTable({{"a", {0, -1}}}));
+  CHECK_THAT(world.Stress("host").text, Contains("\"a\": a rank without a device"));
+
+  // Who executes by itself needs no agent, and an agent that comes back with more is asked again.
+  world.Subscribe("many", Topic::kNotify);
+  CHECK(world.Stress("many").code == 0);
+  world.Apply("k", MakeTable({{"b", {7}}}));
+  CHECK(world.Stress("k").code == 404);
+  world.Step(LinkClosed{b});
+  world.Attach("b");
+  CHECK(world.Stress("k").code == 0);
+}
+
 TEST_CASE("a node without an attached agent is named") {
   TwoNodes world;
   world.Step(LinkClosed{world.b});
