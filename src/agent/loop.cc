@@ -94,6 +94,8 @@ void AgentLoop::Wait() {
   if (forced_by_ != 0) until = std::min(until, forced_by_);
   if (leave_by_ > now) until = std::min(until, leave_by_);
   if (until - now >= kRest) spool_->Idle();
+  if (memory_.Due()) GiveBackMemory();
+  if (memory_.owes()) until = std::min(until, now + kRest);
   const Ms planned = held_.empty() ? std::clamp(until - now, Ms{0}, kWaitMost) : 0;
   PollFor({inbox_->wake_fd(), workers_.poll_fd()}, planned);
   const Ms overslept = clock_.Now() - now - planned;
@@ -151,6 +153,7 @@ void AgentLoop::Collect(std::vector<BenchEvent>* events) {
 
 void AgentLoop::StepAll(const std::vector<BenchEvent>& events) {
   if (events.empty()) return;
+  memory_.Worked();
   const Ms now = clock_.Now();
   BenchOutput out;
   for (const BenchEvent& event : events) bench_.Step(event, now, &out);

@@ -18,6 +18,7 @@
 #include "agent/inbox.h"
 #include "agent/link.h"
 #include "agent/workers.h"
+#include "base/memory.h"
 #include "core/bench.h"
 #include "store/spool.h"
 
@@ -82,6 +83,7 @@ class AgentLoop {
   Stop stop_ = Stop::kNo;         // what was asked for
   Stop told_ = Stop::kNo;         // what the bench knows of it
   Ms bench_due_ = 0;
+  MemoryKeeper memory_;
   Ms forced_by_ = 0;  // a process that cannot be ended is left behind then
   Ms leave_by_ = 0;   // 0: not leaving yet
   bool left_ = false;

@@ -72,6 +72,7 @@ void ControlLoop::Run() {
     if (Refusal() == nullptr) Tick();
     EndBatch();
     if (!cluster_.has_value() && !stopping_) TryToRecover();
+    if (memory_.Due()) GiveBackMemory();
   }
 }
 
@@ -81,7 +82,10 @@ int ControlLoop::WaitMs() const {
 }
 
 void ControlLoop::Take() {
-  if (intake_->mailbox().Drain(&items_, kItemsMax) != 0) idle_said_ = false;
+  if (intake_->mailbox().Drain(&items_, kItemsMax) != 0) {
+    idle_said_ = false;
+    memory_.Worked();
+  }
   for (Inbound& item : items_) {
     Handle(std::move(item));
     if (out_.records.size() >= kRecordsMax) EndBatch();

@@ -24,6 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "coordinator/fanout.h"
 #include "coordinator/intake.h"
@@ -96,6 +97,7 @@ class ControlLoop {
   std::vector<Inbound> items_;  // reused
   Ms next_tick_ = 0;
   bool idle_said_ = false;
+  MemoryKeeper memory_;
   bool stopping_ = false;
   Status refusal_;  // of an outage or the stop; ok: none
   Ms outage_since_ = 0;

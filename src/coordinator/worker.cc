@@ -6,7 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.h"
+
 namespace assay {
+namespace {
+
+constexpr int kLookMs = 1000;  // between looks whether memory is to be given back
+
+}  // namespace
 
 Status Worker::Start(const std::string& name) {
   try {
@@ -26,14 +33,17 @@ void Worker::Stop() {
 
 void Worker::Work() {
   std::vector<std::function<void()>> batch;
+  MemoryKeeper memory;
   while (!tasks_.Drained()) {
-    tasks_.Wait(-1);
+    tasks_.Wait(memory.owes() ? kLookMs : -1);
     batch.clear();
     tasks_.Drain(&batch, 16);
     for (std::function<void()>& task : batch) {
       task();
       task = nullptr;  // what it held goes before the next one runs
     }
+    if (!batch.empty()) memory.Worked();
+    if (memory.Due()) GiveBackMemory();
   }
 }
 

@@ -1,0 +1,15 @@
+#include "base/memory.h"
+
+#include <malloc.h>
+
+// mimalloc's, in programs that are linked with it (src/compat).
+extern "C" [[gnu::weak]] void mi_collect(bool force) noexcept;
+
+namespace assay {
+
+void GiveBackMemory() {
+  if (mi_collect != nullptr) mi_collect(true);
+  malloc_trim(0);
+}
+
+}  // namespace assay

@@ -1,0 +1,55 @@
+#include "base/memory.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace assay;
+using namespace std::chrono_literals;
+
+TEST_CASE("memory is given back once it is quiet") {
+  MemoryKeeper keeper;
+  const auto start = MemoryKeeper::Clock::now();
+  keeper.Worked(start);
+  CHECK_FALSE(keeper.Due(start + 1s));
+  CHECK(keeper.owes());
+  CHECK(keeper.Due(start + 2s));
+  CHECK_FALSE(keeper.owes());
+  CHECK_FALSE(keeper.Due(start + 3s));
+  CHECK_FALSE(keeper.Due(start + 1h));
+  keeper.Worked(start + 1h);
+  CHECK_FALSE(keeper.Due(start + 1h + 1s));
+  CHECK(keeper.Due(start + 1h + 2s));
+}
+
+TEST_CASE("memory is given back now and then where work never ends, and once more after it") {
+  MemoryKeeper keeper;
+  const auto start = MemoryKeeper::Clock::now();
+  int times = 0;
+  auto now = start;
+  for (; now < start + 100s; now += 500ms) {
+    keeper.Worked(now);
+    if (keeper.Due(now)) ++times;
+    CHECK(keeper.owes());
+  }
+  CHECK(times == 3);
+  CHECK(keeper.Due(now + 2s));
+  CHECK_FALSE(keeper.owes());
+}
+
+TEST_CASE("giving memory back leaves what is in use") {
+  std::vector<std::unique_ptr<std::string>> kept;
+  {
+    std::vector<std::unique_ptr<std::string>> made;
+    for (int i = 0; i < 10'000; ++i) {
+      made.push_back(std::make_unique<std::string>(500, static_cast<char>('a' + i % 26)));
+    }
+    for (std::size_t i = 0; i < made.size(); i += 100) kept.push_back(std::move(made[i]));
+  }
+  GiveBackMemory();
+  GiveBackMemory();
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    CHECK(*kept[i] == std::string(500, static_cast<char>('a' + i * 100 % 26)));
+  }
+}
