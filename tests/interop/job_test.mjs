@@ -119,6 +119,21 @@ test('a newer stream of an id replaces the older one', async () => {
   }
 });
 
+test('of many streams of an id one stays', async () => {
+  const {clientId} = await register('CCAgent');
+  const many = Array.from({length: 10}, (_, i) =>
+      bench.listen(i % 2 ? list : single, {role: 'CCAgent', clientId}));
+  const ends = [];
+  for (const heard of many) heard.end.then((status) => ends.push(status.code));
+  await until('nine ends', () => ends.length === 9);
+  bench.apply('one-stays', {'o-a': [0]});
+  const has = ({messages}) => messages.some((one) =>
+      (one.jobSummarySignals ?? [one]).some((signal) => signal.jobId === 'one-stays'));
+  await until('the news', () => many.filter(has).length === 1);
+  assert.deepEqual(ends, Array(9).fill(grpc.status.ABORTED));
+  for (const heard of many) heard.stream.cancel();
+});
+
 test('an id may be used again after its stream ended', async () => {
   const older = await Follower.open();
   older.close();

@@ -160,6 +160,28 @@ class Clients(Suite):
             self.remove('replaced')
             newer.hears('replaced', 'delete running')
 
+    def test_of_many_streams_of_an_id_one_stays(self):
+        client = self.register('CCAgent').clientId
+        many = [
+            self.bench.listen(LIST if i % 2 else SINGLE, client_of('CCAgent', client))
+            for i in range(10)
+        ]
+        for heard in many:
+            self.addCleanup(heard.close)
+        until('nine ends', lambda: sum(heard.over() for heard in many) == 9)
+        self.bench.apply('one-stays', {'o-a': [0]})
+
+        def has(heard):
+            return any(
+                signal.jobId == 'one-stays'
+                for message in list(heard.messages)
+                for signal in getattr(message, 'jobSummarySignals', [message])
+            )
+
+        until('the news', lambda: sum(has(heard) for heard in many) == 1)
+        ends = [heard.end()[0] for heard in many if heard.over()]
+        self.assertEqual(ends, 9 * [grpc.StatusCode.ABORTED])
+
     def test_an_id_may_be_used_again_after_its_stream_ended(self):
         older = self.follow()
         older.heard.call.cancel()

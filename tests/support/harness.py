@@ -136,6 +136,9 @@ class Heard:
     def end(self, seconds=20):
         return self._ended.get(timeout=seconds)
 
+    def over(self):
+        return not self._ended.empty()
+
     def pause(self):
         self._reads.clear()
 
