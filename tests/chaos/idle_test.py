@@ -329,4 +329,4 @@ if __name__ == '__main__':
     if sys.argv[1:2] == ['follow']:
         follow(*sys.argv[2:])
     else:
-        unittest.main(verbosity=1)
+        unittest.main(verbosity=2)  # says why something is skipped
