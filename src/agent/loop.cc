@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "core/ids.h"
 #include "core/text.h"
 
 namespace assay {
@@ -23,6 +24,7 @@ constexpr Ms kForcedWait = 60'000;  // for processes that are stuck in the kerne
 constexpr Ms kCommitPauseLeast = 50;
 constexpr Ms kCommitPauseMost = 1'000;
 constexpr Ms kKilledWait = 10'000;
+constexpr Ms kFarewellWait = 500;  // for a last word before the stream is dropped
 constexpr Ms kStandstill = 1'000;  // overslept by more: not for want of haste
 constexpr std::size_t kDetailShown = 200;
 
@@ -159,6 +161,7 @@ void AgentLoop::StepAll(const std::vector<BenchEvent>& events) {
   for (const BenchEvent& event : events) bench_.Step(event, now, &out);
   const std::uint64_t stream = link_.stream();
   if (!out.records.empty() && !Commit(out.records)) {
+    if (link_.stream() == stream) RefuseNewRuns(out.records);
     BeginAnew();
     return;
   }
@@ -206,6 +209,7 @@ bool AgentLoop::Commit(const std::vector<SpoolRecord>& records) {
   const Ms give_up = clock_.Now() + options_.commit_patience;
   for (Ms pause = kCommitPauseLeast;; pause = std::min(pause * 2, kCommitPauseMost)) {
     const Status status = spool_->Commit(records);
+    disk_trouble_ = status.text();
     if (status.ok()) {
       if (std::exchange(said_disk_, false)) LogInfo("the agent's state is stored again");
       return true;
@@ -225,6 +229,28 @@ void AgentLoop::WaitForDisk(Ms pause) {
     PollFor({inbox_->wake_fd()}, std::min(until, link_.NextDeadline(now)) - now);
     TakeInputs(&held_);
   }
+}
+
+// A run that was never stored has begun nothing and is forgotten with the bench: what is said of it
+// needs no spool. If it gets lost, the run is assigned again.
+void AgentLoop::RefuseNewRuns(const std::vector<SpoolRecord>& records) {
+  Outcomes refused;
+  const std::string detail =
+      Printable("the agent's state cannot be stored: " + disk_trouble_, kDetailBytesMax);
+  for (const SpoolRecord& record : records) {
+    const auto* run = std::get_if<SpoolRun>(&record);
+    if (run == nullptr) continue;
+    for (const AssignedRank& rank : run->assign.ranks) {
+      for (const Op op : kAllOps) {
+        if (!rank.ops.Has(op)) continue;
+        refused.reports.push_back(
+            {run->assign.run, rank.rank, op, OutcomeCode::kNotRun, detail, -1, 0});
+      }
+    }
+  }
+  if (refused.reports.empty()) return;
+  link_.Send(refused, clock_.Now());
+  WaitForDisk(kFarewellWait);  // the stream is dropped then
 }
 
 bool AgentLoop::LeavesWithoutDisk() const {

@@ -5,7 +5,8 @@
 // 2. While a commit fails nothing else is stepped: workers go on, the link is kept up, the same
 //    commit is tried again. After commit_patience the workers are killed and the bench is made anew
 //    from the spool, as after a restart of the agent: what had begun is answered `1 agent restarted
-//    during the test` once its device is safe and the disk takes records again.
+//    during the test` once its device is safe and the disk takes records again. A run that could
+//    not be stored at all is answered at once with what is wrong with the disk.
 // 3. Messages of a batch go to the stream that stood when it was stepped, or nowhere.
 //
 // Thread safety: none; Run is the thread.
@@ -13,6 +14,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "agent/inbox.h"
@@ -66,6 +68,7 @@ class AgentLoop {
 
   bool Commit(const std::vector<SpoolRecord>& records);
   void WaitForDisk(Ms pause);
+  void RefuseNewRuns(const std::vector<SpoolRecord>& records);
   void BeginAnew();
   bool LeavesWithoutDisk() const;
 
@@ -88,6 +91,7 @@ class AgentLoop {
   Ms leave_by_ = 0;   // 0: not leaving yet
   bool left_ = false;
   bool said_disk_ = false;
+  std::string disk_trouble_;  // of the last commit
 };
 
 }  // namespace assay

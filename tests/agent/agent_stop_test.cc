@@ -206,8 +206,11 @@ TEST_CASE("a spool that stays shut ends the test as a restart would", "[stop]") 
   {
     Blocker blocker(options.state_dir + "/agent.db");
     REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(2, 4))));
-    // It lets go of the coordinator, and comes back without having stored anything.
-    REQUIRE(coordinator.Until([](const Heard& heard) { return heard.streams >= 2; }));
+    // It says why run 2 cannot be, lets go of the coordinator, and comes back without having stored
+    // anything.
+    REQUIRE(coordinator.Until([](const Heard& heard) {
+      return heard.streams >= 2 && heard.outcomes.count({2, 103, Op::kP2p}) == 1;
+    }));
   }
   REQUIRE(coordinator.Until([](const Heard& heard) {
     return heard.hellos.size() >= 2 && heard.outcomes.count({1, 100, Op::kP2p}) == 1;
@@ -216,6 +219,14 @@ TEST_CASE("a spool that stays shut ends the test as a restart would", "[stop]") 
   REQUIRE(heard.hellos.back().held.size() == 1);
   CHECK(heard.hellos.back().held[0].run == 1);
   CHECK(OutcomeOf(heard, 1, 100, Op::kAic).detail == "agent restarted during the test");
+  for (int rank = 100; rank < 104; ++rank) {
+    for (const Op op : kAllOps) {
+      const OutcomeReport refused = OutcomeOf(heard, 2, rank, op);
+      CHECK(refused.code == OutcomeCode::kNotRun);
+      CHECK(refused.detail.find("the agent's state cannot be stored: ") == 0);
+      CHECK(refused.detail.find("agent.db") != std::string::npos);
+    }
+  }
   agent->RequestStop();
   REQUIRE(agent->Wait(kTestWaitMs));
 }
