@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/wall_clock.h"
 #include "core/ids.h"
 #include "core/text.h"
 
@@ -27,12 +28,6 @@ constexpr Ms kKilledWait = 10'000;
 constexpr Ms kFarewellWait = 500;  // for a last word before the stream is dropped
 constexpr Ms kStandstill = 1'000;  // overslept by more: not for want of haste
 constexpr std::size_t kDetailShown = 200;
-
-Ms WallNow() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // Until one of the descriptors is readable.
 void PollFor(std::initializer_list<int> fds, Ms wait) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/wall_clock.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -54,12 +55,6 @@ constexpr char kDetails[] =
     "  assay watch jobs\n"
     "  assay watch jobs --json | jq -r 'select(.jobStatus == \"failed\") | .jobId'\n"
     "  assay watch jobs --once --json | jq -s length";
-
-std::int64_t NowMs() {
-  return std::chrono::duration_cast<milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 struct Wanted {
   ClientFlags client;
@@ -184,8 +179,8 @@ int PrintOnce(const std::map<std::string, job::JobSummarySignal>& jobs, bool as_
     return output.exit_status();
   }
   JobRows rows;
-  for (const auto& [id, signal] : jobs) rows.Apply(signal, true, NowMs());
-  for (const JobRows::Line& line : rows.Lines(jobs.size() + 2, std::string::npos, NowMs())) {
+  for (const auto& [id, signal] : jobs) rows.Apply(signal, true, WallNow());
+  for (const JobRows::Line& line : rows.Lines(jobs.size() + 2, std::string::npos, WallNow())) {
     std::cout << line.text << '\n';
   }
   return kExitOk;
@@ -277,7 +272,7 @@ class LiveTable {
   void TakeSignals(const job::JobSummarySignalList& list) {
     const bool in_snapshot = !snapshot_.complete();
     snapshot_.Add(list);
-    const std::int64_t now = NowMs();
+    const std::int64_t now = WallNow();
     for (const auto& signal : list.jobsummarysignals()) rows_.Apply(signal, in_snapshot, now);
     if (in_snapshot && snapshot_.complete()) rows_.EndSnapshot();
   }
@@ -290,12 +285,12 @@ class LiveTable {
 
   void Draw() {
     const LiveScreen::Size size = screen_.size();
-    rows_.Fade(NowMs());
+    rows_.Fade(WallNow());
     std::string head = kCommand + std::string(" on ") + Shown(address_);
     if (!away_.empty()) head = away_ + "; waiting for it";
     head = Fitted(std::move(head), size.columns);
     std::string page = "\x1b[7m" + head + "\x1b[0m\x1b[K";
-    for (const JobRows::Line& line : rows_.Lines(size.rows - 1, size.columns, NowMs())) {
+    for (const JobRows::Line& line : rows_.Lines(size.rows - 1, size.columns, WallNow())) {
       page += "\r\n";
       page += line.faint ? "\x1b[2m" + line.text + "\x1b[0m" : line.text;
       page += "\x1b[K";

@@ -1,18 +1,10 @@
 #include "coordinator/board_fanout.h"
 
-#include <chrono>
 #include <utility>
 
+#include "base/wall_clock.h"
+
 namespace assay {
-namespace {
-
-Ms WallNow() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
 
 void BoardFanout::Handle(BoardEntry&& entry) {
   std::visit([this](const auto& body) { On(body); }, entry);

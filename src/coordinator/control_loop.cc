@@ -9,17 +9,9 @@
 #include <variant>
 
 #include "base/log.h"
+#include "base/wall_clock.h"
 
 namespace assay {
-namespace {
-
-Ms WallNow() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
 
 ControlLoop::ControlLoop(const Settings& settings, Intake* intake, Fanout* fanout, Storage* storage,
                          std::function<void(bool)> serving)

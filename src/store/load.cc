@@ -61,21 +61,27 @@ class Loader {
     return out->bits() == value;
   }
 
+  // The first columns of both kinds of jobs.
+  template <class AnyJob>
+  static bool ReadSpec(const Rows& rows, AnyJob* job) {
+    job->spec.id = rows.Text(0);
+    job->spec.name = rows.Text(1);
+    job->spec.name_space = rows.Text(2);
+    job->spec.framework = rows.Text(3);
+    job->spec.master_addr = rows.Text(5);
+    job->spec.shared_tor_ip = rows.Text(6);
+    const std::optional<JobState> state = JobStateFromName(rows.Text(4));
+    if (state) job->state = *state;
+    return state.has_value();
+  }
+
   Status LoadJobs() {
     return ForEach(
         "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, has_trainer,"
         " created, updated, ended, last_run, last_reply, owing_until FROM jobs",
         "the job", [this](const Rows& rows) {
           Job job;
-          job.spec.id = rows.Text(0);
-          job.spec.name = rows.Text(1);
-          job.spec.name_space = rows.Text(2);
-          job.spec.framework = rows.Text(3);
-          const std::optional<JobState> state = JobStateFromName(rows.Text(4));
-          if (!state) return false;
-          job.state = *state;
-          job.spec.master_addr = rows.Text(5);
-          job.spec.shared_tor_ip = rows.Text(6);
+          if (!ReadSpec(rows, &job)) return false;
           job.has_trainer = rows.Int(7) != 0;
           job.created = rows.Int(8);
           job.updated = rows.Int(9);
@@ -96,15 +102,7 @@ class Loader {
         " deleted, hccl FROM deleted_jobs",
         "the deleted job", [this](const Rows& rows) {
           DeletedJob job;
-          job.spec.id = rows.Text(0);
-          job.spec.name = rows.Text(1);
-          job.spec.name_space = rows.Text(2);
-          job.spec.framework = rows.Text(3);
-          const std::optional<JobState> state = JobStateFromName(rows.Text(4));
-          if (!state) return false;
-          job.state = *state;
-          job.spec.master_addr = rows.Text(5);
-          job.spec.shared_tor_ip = rows.Text(6);
+          if (!ReadSpec(rows, &job)) return false;
           job.created = rows.Int(7);
           job.deleted = rows.Int(8);
           job.hccl = std::make_shared<const std::string>(rows.Text(9));

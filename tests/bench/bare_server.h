@@ -4,14 +4,10 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <atomic>
-#include <cstdio>
-#include <memory>
-#include <mutex>
-#include <set>
 #include <string>
 
 #include "recover.grpc.pb.h"
+#include "tests/bench/bare_streams.h"
 #include "tests/bench/speed_client.h"
 
 namespace assay::bench {
@@ -35,7 +31,7 @@ using BareBase =
 
 class BareService final : public BareBase {
  public:
-  explicit BareService(const ByteBuffer& message) : message_(message) {
+  explicit BareService(const ByteBuffer& message) : streams_(message) {
     ::Status ok;
     ok.set_info("stress test operation was successfully distributed");
     ok_ = BytesOf(ok);
@@ -44,8 +40,7 @@ class BareService final : public BareBase {
   grpc::ServerUnaryReactor* StressTest(grpc::CallbackServerContext* context, const ByteBuffer*,
                                        ByteBuffer* response) override {
     grpc::ServerUnaryReactor* const reactor = Answer(context, response);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (Stream* stream : streams_) stream->Send();
+    streams_.Send(1);
     return reactor;
   }
   grpc::ServerUnaryReactor* ReplyStressTestResult(grpc::CallbackServerContext* context,
@@ -55,38 +50,10 @@ class BareService final : public BareBase {
   }
   grpc::ServerWriteReactor<ByteBuffer>* SubscribeNotifyExecStressTest(grpc::CallbackServerContext*,
                                                                       const ByteBuffer*) override {
-    return new Stream(this);
+    return streams_.Open();
   }
 
  private:
-  class Stream final : public grpc::ServerWriteReactor<ByteBuffer> {
-   public:
-    explicit Stream(BareService* service) : service_(service) {
-      const std::lock_guard<std::mutex> lock(service->mutex_);
-      service->streams_.insert(this);
-      StartSendInitialMetadata();
-    }
-    void Send() {
-      if (owed_.fetch_add(1) == 0) StartWrite(&service_->message_);
-    }
-
-   private:
-    void OnWriteDone(bool ok) override {
-      if (ok && owed_.fetch_sub(1) > 1) StartWrite(&service_->message_);
-    }
-    void OnCancel() override {
-      {
-        const std::lock_guard<std::mutex> lock(service_->mutex_);
-        service_->streams_.erase(this);
-      }
-      Finish(grpc::Status::CANCELLED);
-    }
-    void OnDone() override { delete this; }
-
-    BareService* const service_;
-    std::atomic<int> owed_{0};
-  };
-
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, ByteBuffer* response) {
     *response = ok_;
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
@@ -94,28 +61,14 @@ class BareService final : public BareBase {
     return reactor;
   }
 
-  const ByteBuffer message_;
+  BareStreams streams_;
   ByteBuffer ok_;
-  std::mutex mutex_;
-  std::set<Stream*> streams_;
 };
 
 // Until standard input ends.
 inline int Serve(int ranks) {
   BareService service(BytesOf(Notification(JobOf(ranks), ranks)));
-  grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&service);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr) Fail("the bare server cannot listen");
-  std::printf("127.0.0.1:%d\n", port);
-  std::fflush(stdout);
-  while (std::getchar() != EOF) {
-  }
-  server->Shutdown(std::chrono::system_clock::now());
-  return 0;
+  return ServeAlone(&service);
 }
 
 }  // namespace assay::bench

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -105,6 +106,23 @@ class Counter {
   std::string broken_;
   Clock::time_point last_;
 };
+
+// Until standard input ends; says its address on standard output.
+inline int ServeAlone(grpc::Service* service) {
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(service);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr) Fail("the bare server cannot listen");
+  std::printf("127.0.0.1:%d\n", port);
+  std::fflush(stdout);
+  while (std::getchar() != EOF) {
+  }
+  server->Shutdown(std::chrono::system_clock::now());
+  return 0;
+}
 
 inline std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   grpc::ChannelArguments arguments;
