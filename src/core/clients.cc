@@ -19,7 +19,7 @@ void Clients::Register(const ClientRegistered& asked, const Stepping& step) {
     answer.code = 400;
     answer.text = "role:" + Shown(asked.role) + " is not in whitelist";
     answer.status = Status(Code::kDenied, answer.text);
-  } else if (clients_.size() >= settings_.clients_max) {
+  } else if (clients_.size() >= settings_.clients_max && idle_.empty()) {
     answer.code = kRateLimited;
     answer.text = "client num limit, max client num is " + std::to_string(settings_.clients_max);
   } else if (streams_.size() >= settings_.subscriptions_max) {
@@ -29,6 +29,8 @@ void Clients::Register(const ClientRegistered& asked, const Stepping& step) {
   } else {
     answer.code = kRegistered;
     answer.text = "registration successful";
+    // Whoever registers without end must not keep others out: his own oldest ids go first.
+    if (clients_.size() >= settings_.clients_max) ForgetOldest();
     clients_.emplace(asked.client, Client{asked.role, std::nullopt, step.now});
     idle_.emplace(step.now, asked.client);
   }
@@ -83,9 +85,13 @@ void Clients::StreamClosed(StreamId stream, const Stepping& step) {
 
 void Clients::Tick(const Stepping& step) {
   while (!idle_.empty() && idle_.begin()->first + settings_.client_kept <= step.now) {
-    clients_.erase(idle_.begin()->second);
-    idle_.erase(idle_.begin());
+    ForgetOldest();
   }
+}
+
+void Clients::ForgetOldest() {
+  clients_.erase(idle_.begin()->second);
+  idle_.erase(idle_.begin());
 }
 
 Ms Clients::NextDeadline(Ms none) const {

@@ -2,7 +2,8 @@
 //
 // Invariants:
 // 1. An id has at most one stream; a newer one replaces it.
-// 2. An id without a stream is forgotten after client_kept. Ids do not outlive the process:
+// 2. An id without a stream is forgotten after client_kept, or when there are clients_max ids and
+//    another is asked for: then the one that was idle longest. Ids do not outlive the process:
 //    a client that is told NOT_FOUND registers again, as after every break with ClusterD.
 //
 // Thread safety: none; the cluster owns it.
@@ -45,6 +46,8 @@ class Clients {
     std::optional<StreamId> stream;
     Ms idle_since = 0;  // without a stream
   };
+
+  void ForgetOldest();  // REQUIRES: there is an idle one
 
   const Settings& settings_;
   std::map<std::string, Client, std::less<>> clients_;

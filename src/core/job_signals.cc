@@ -8,6 +8,9 @@
 namespace assay {
 namespace {
 
+// Of the rank table that is kept with a deletion: that of some hundred ranks.
+constexpr std::size_t kDeletedTableMax = 16 * 1024;
+
 Signal SignalOf(const Job& job) {
   Signal signal;
   signal.job = job.spec;
@@ -66,7 +69,9 @@ void JobSignals::Deleted(const Job& job, const Stepping& step) {
   gone.state = job.state;
   gone.created = job.created;
   gone.deleted = step.now;
-  gone.hccl = job.hccl;
+  // Whoever deletes large jobs all day must not fill the memory with what is kept of them.
+  static const auto kNoTable = std::make_shared<const std::string>();
+  gone.hccl = job.hccl->size() <= kDeletedTableMax ? job.hccl : kNoTable;
   Publish(SignalOf(gone), step);
   const std::string& id = job.spec.id;
   if (const auto older = durable_.deleted.find(id); older != durable_.deleted.end()) {

@@ -69,7 +69,7 @@ struct DeletedJob {
   JobState state = JobState::kPending;
   Ms created = 0;
   Ms deleted = 0;
-  std::shared_ptr<const std::string> hccl;  // as the job had it; never null
+  std::shared_ptr<const std::string> hccl;  // as the job had it, a large one empty; never null
 };
 
 // What the jobs directory said last of a job, and whether the job lives by that. It outlives the

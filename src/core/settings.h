@@ -27,7 +27,7 @@ struct Settings {
                                                   "FdAgent"};
   Ms client_kept = 600'000;           // an id without a stream
   Ms deleted_kept = 3'600'000;        // how long subscribers are told of a job that went
-  std::size_t deleted_max = 100'000;  // of them; above it the oldest are forgotten
+  std::size_t deleted_max = 10'000;   // of them; above it the oldest are forgotten
   std::size_t clients_max = 100'000;  // ids, with a stream or without
   std::size_t subscriptions_max = 10'000;
   Ms resume_grace =

@@ -120,7 +120,6 @@ TEST_CASE("an id without a stream is kept for ten minutes") {
 TEST_CASE("there are so many subscriptions and ids, and no more") {
   Settings settings;
   settings.subscriptions_max = 2;
-  settings.clients_max = 4;
   ClientsWorld world(settings);
   for (const char* client : {"a", "b", "c"}) REQUIRE(world.Register(client).code == 200);
   const StreamId a = world.Follow("a");
@@ -139,12 +138,23 @@ TEST_CASE("there are so many subscriptions and ids, and no more") {
   world.Close(world.Follow("nobody"));
 
   CHECK(world.Register("d").code == 429);  // two subscriptions are open again
-  Settings ids;
-  ids.clients_max = 1;
-  ClientsWorld small(ids);
-  CHECK(small.Register("a").code == 200);
-  CHECK(small.Register("b").code == 429);
-  CHECK_THAT(small.Last<Answer>()[0].text, Contains("max client num is 1"));
+}
+
+TEST_CASE("above the most ids the one that was idle longest goes, and nobody is kept out") {
+  Settings settings;
+  settings.clients_max = 2;
+  ClientsWorld world(settings);
+  REQUIRE(world.Register("a").code == 200);
+  world.Pass(1);
+  REQUIRE(world.Register("b").code == 200);
+  world.Pass(1);
+  REQUIRE(world.Register("c").code == 200);
+  CHECK(world.Ended(world.Follow("a")).code() == Code::kNotFound);
+  CHECK(world.Attached(world.Follow("b")));
+  CHECK(world.Attached(world.Follow("c")));
+  // With a stream each, they stay.
+  CHECK(world.Register("d").code == 429);
+  CHECK_THAT(world.Last<Answer>()[0].text, Contains("max client num is 2"));
 }
 
 TEST_CASE("a stream that went before it was opened is nobody's") {

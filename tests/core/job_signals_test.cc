@@ -96,6 +96,23 @@ TEST_CASE("every change of a job is one signal, and what changes nothing is none
   }
 }
 
+TEST_CASE("the end of a job with a large table is told without the table") {
+  JobsWorld world;
+  for (const std::size_t size : {std::size_t{16} << 10, (std::size_t{16} << 10) + 1}) {
+    JobApplied applied;
+    applied.call = world.NextId();
+    applied.spec.id = "j";
+    applied.table = MakeTable({{"n", {0}}});
+    applied.table_text = "a table";
+    applied.hccl = std::make_shared<const std::string>(size, 'x');
+    world.Step(applied);
+    CHECK(world.Signals().at(0).hccl->size() == size);
+    world.Delete("j");
+    CHECK(world.Signals().at(0).hccl->size() == (size == std::size_t{16} << 10 ? size : 0));
+    CHECK(*world.durable().deleted.at("j").hccl == *world.Signals().at(0).hccl);
+  }
+}
+
 TEST_CASE("signals are numbered in the order of the changes") {
   JobsWorld world;
   std::uint64_t last = 0;
