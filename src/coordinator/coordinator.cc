@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "coordinator/acceptor.h"
 #include "coordinator/admin_reads.h"
 #include "coordinator/admin_service.h"
 #include "coordinator/bytes.h"
@@ -49,13 +50,19 @@ int FanoutWorkers(int wanted) {
 // goes after half of the idle timeout (60 s of 120 s). The answer has the other half, less 10 s, or
 // a quarter of it if that is less, which timers and the way need. It is a TCP user timeout too, and
 // is longer than a quarter of the whole: so long a reader may be stopped.
+struct Keepalive {
+  explicit Keepalive(Ms idle_timeout)
+      : ping_ms(static_cast<int>(idle_timeout / 2)),
+        answer_ms(ping_ms - std::min(10'000, ping_ms / 4)) {}
+  const int ping_ms;
+  const int answer_ms;
+};
+
 void SetTransport(grpc::ServerBuilder* builder, const CoordinatorOptions& options) {
-  const Ms half = options.idle_timeout / 2;
+  const Keepalive keepalive(options.idle_timeout);
   builder->SetMaxReceiveMessageSize(kReceiveMax);
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(half));
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-                              static_cast<int>(half - std::min<Ms>(10'000, half / 4)));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive.ping_ms);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive.answer_ms);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 900);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
@@ -113,6 +120,8 @@ class Coordinator::Impl {
   Worker reader_;
   std::optional<ControlLoop> loop_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::unique_ptr<Acceptor> acceptor_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> server_;
   std::optional<JobsDirectory> jobs_directory_;
   std::atomic<grpc::HealthCheckServiceInterface*> health_{nullptr};
@@ -198,20 +207,30 @@ Status Coordinator::Impl::Serve() {
       MakeJobService(&intake_, &parser_, &fanout_.board(), options_.subscriber_buffer));
   services_.push_back(MakeFleetService(&intake_, &parser_));
   services_.push_back(MakeAdminService(&intake_, &parser_, &reader_, reads_.get()));
+  Result<std::unique_ptr<Acceptor>> acceptor = Acceptor::Listen(address_);
+  if (!acceptor.ok()) return acceptor.status();
+  acceptor_ = std::move(*acceptor);
   grpc::ServerBuilder builder;
   SetTransport(&builder, options_);
-  int port = 0;
-  builder.AddListeningPort(address_.Text(), grpc::InsecureServerCredentials(), &port);
+  connections_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      grpc::InsecureServerCredentials());
   for (const std::unique_ptr<grpc::Service>& service : services_) {
     builder.RegisterService(service.get());
   }
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr || port <= 0) {
-    const std::string why = WhyNotListen(address_);
-    return ConflictError("cannot listen on " + address_.Text() + (why.empty() ? "" : ": " + why) +
-                         "; is another coordinator running there?");
+  if (server_ == nullptr) return InternalError("gRPC's server does not start");
+  address_.port = acceptor_->port();
+  const auto connected = [this](const Acceptor::Connection& connection) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+    parameters.fd = connection.fd;
+    parameters.listener_fd = connection.listener;
+    connections_->HandleNewConnection(&parameters);
+  };
+  const Keepalive keepalive(options_.idle_timeout);
+  if (Status status = acceptor_->Start(keepalive.answer_ms, connected); !status.ok()) {
+    return status;
   }
-  address_.port = port;
   grpc::HealthCheckServiceInterface* const health = server_->GetHealthCheckService();
   health_.store(health);
   bool said = false;
@@ -228,6 +247,7 @@ Status Coordinator::Impl::Stop() {
   intake_.BeginStop();
   if (server_ != nullptr) {
     if (!options_.port_file.empty()) unlink(options_.port_file.c_str());
+    acceptor_->Stop();
     server_->Shutdown(std::chrono::system_clock::now() + kStopGrace);
     // gRPC is through with every call; the last reactors may still be on their way out.
     while (intake_.Live() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,14 +1,9 @@
 #include "coordinator/listen_address.h"
 
 #include <arpa/inet.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <memory>
 #include <optional>
 
 #include "core/text.h"
@@ -70,29 +65,6 @@ Result<ListenAddress> ParseListenAddress(std::string_view text) {
   address.port = *port;
   address.loopback = IsLoopback(address.host);
   return address;
-}
-
-std::string WhyNotListen(const ListenAddress& address) {
-  addrinfo hints{};
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const std::string port = std::to_string(address.port);
-  if (const int error = getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found)) {
-    return gai_strerror(error);
-  }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, freeaddrinfo);
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    const int fd = socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
-    if (fd < 0) return std::strerror(errno);
-    const int on = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    const bool bound = bind(fd, one->ai_addr, one->ai_addrlen) == 0 && listen(fd, 1) == 0;
-    const std::string why = bound ? "" : std::strerror(errno);
-    close(fd);
-    if (!bound) return why;
-  }
-  return "";
 }
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 // The address a coordinator listens on, as people write it: HOST:PORT, [IPv6]:PORT.
 //
-// Thread safety: values; pure, but for WhyNot.
+// Thread safety: values; pure.
 #pragma once
 
 #include <string>
@@ -21,9 +21,5 @@ struct ListenAddress {
 
 // kInvalid with what is wrong and how it should look.
 Result<ListenAddress> ParseListenAddress(std::string_view text);
-
-// For an address that could not be listened on: the system's reason in words, "" when it has none
-// (any more).
-std::string WhyNotListen(const ListenAddress& address);
 
 }  // namespace assay

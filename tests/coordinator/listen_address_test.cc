@@ -1,9 +1,5 @@
 #include "coordinator/listen_address.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -45,23 +41,6 @@ TEST_CASE("what is not a listen address is refused, and said") {
     CHECK(address.status().text().find("HOST:PORT") != std::string::npos);
   }
   CHECK(ParseListenAddress(std::string(100'000, 'x') + ":1").status().text().size() < 1000);
-}
-
-TEST_CASE("a port in use is called so") {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in name{};
-  name.sin_family = AF_INET;
-  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof name;
-  REQUIRE(bind(fd, reinterpret_cast<sockaddr*>(&name), size) == 0);
-  REQUIRE(listen(fd, 1) == 0);
-  REQUIRE(getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size) == 0);
-  ListenAddress address;
-  address.host = "127.0.0.1";
-  address.port = ntohs(name.sin_port);
-  CHECK(WhyNotListen(address) == "Address already in use");
-  close(fd);
-  CHECK(WhyNotListen(address).empty());
 }
 
 }  // namespace
