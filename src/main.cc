@@ -1,7 +1,16 @@
 // One binary: roles, commands, and the worker process an agent makes of itself.
 
 #include "cli/dispatch.h"
+#include "cli/standard_streams.h"
 #include "cli/worker_command.h"
+
+namespace {
+
+// Called before the initialization of any library (ELF's .preinit_array).
+__attribute__((section(".preinit_array"),
+               used)) void (*const kFillStandardStreams)() = assay::FillStandardStreams;
+
+}  // namespace
 
 int main(int argc, char** argv) {
   // A worker starts in milliseconds and touches nothing of the rest.

@@ -31,19 +31,9 @@ Code CodeOf(grpc::StatusCode code) {
 
 }  // namespace
 
-// "head" and "[::1]" mean the default port, "::1" is an address without one.
-std::string CoordinatorAddress(const std::string& coordinator) {
-  const std::size_t colon = coordinator.rfind(':');
-  const bool bare_ipv6 = colon != std::string::npos && coordinator.find(':') != colon &&
-                         coordinator.find(']') == std::string::npos;
-  if (bare_ipv6) return "[" + coordinator + "]:8899";
-  if (colon == std::string::npos || coordinator.ends_with("]")) return coordinator + ":8899";
-  return coordinator;
-}
-
 void ClientFlags::Declare(Flags* flags, const std::string& json_help) {
   flags->Environment(true)
-      .Text("coordinator", &coordinator, "HOST:PORT", "where the coordinator listens")
+      .Address("coordinator", &coordinator, "where the coordinator listens")
       .Environment(false)
       .Switch("json", &json, json_help);
 }

@@ -9,6 +9,7 @@
 
 #include "admin.grpc.pb.h"
 #include "base/status.h"
+#include "cli/address.h"
 #include "cli/flags.h"
 
 namespace assay {
@@ -22,11 +23,12 @@ struct ClientFlags {
                                  "print one JSON document on standard output, nothing else");
 };
 
+// The largest request that a coordinator takes: 16 MiB with what gRPC puts around it.
+inline constexpr std::size_t kRequestBytesMax = (std::size_t{16} << 20) - (std::size_t{64} << 10);
+
 // How long a call may take.
 inline constexpr int kDeadlineSeconds = 60;
 
-// "head" -> "head:8899".
-std::string CoordinatorAddress(const std::string& coordinator);
 // How every command connects. address: as CoordinatorAddress gives it.
 std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address);
 // What a failed call means to whoever called. An error's text is the coordinator's own, or names

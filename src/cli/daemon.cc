@@ -81,10 +81,10 @@ void Declare(Options* o, Flags* flags) {
       .Text("listen", &o->coordinator.listen, "HOST:PORT",
             "address to serve on (127.0.0.1:8899); port 0 takes a free one")
       .Switch("insecure", &o->coordinator.insecure, "allow --listen beyond loopback, unencrypted")
-      .Text("db", &o->coordinator.db, "FILE", "database (assay.db in the state folder)")
-      .Text("port-file", &o->coordinator.port_file, "FILE",
+      .Path("db", &o->coordinator.db, "FILE", "database (assay.db in the state folder)")
+      .Path("port-file", &o->coordinator.port_file, "FILE",
             "host:port is written here once it serves (coordinator.port in the state folder)")
-      .Text("jobs-dir", &o->coordinator.jobs_dir, "FOLDER",
+      .Path("jobs-dir", &o->coordinator.jobs_dir, "FOLDER",
             "a file ID.json in it, a rank table, is the job ID while it is there (none)")
       .Time("aic-deadline", &s.aic_deadline, "for one aic op")
       .Time("p2p-deadline", &s.p2p_deadline, "for one p2p op")
@@ -113,7 +113,7 @@ void Declare(Options* o, Flags* flags) {
             "the coordinator (127.0.0.1:8899; with both roles: its own)")
       .Text("node", &o->agent.node, "NAME",
             "this node's name, as rank tables have it (the host name)")
-      .Text("state-dir", &o->agent.state_dir, "FOLDER",
+      .Path("state-dir", &o->agent.state_dir, "FOLDER",
             "identity and unsent results (agent in the state folder)")
       .Time("stop-grace", &o->agent.stop_grace, "how long SIGTERM waits for the op under way")
       .Choice("driver", &o->agent.driver.kind, {"auto", "host", "sim"},

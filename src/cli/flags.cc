@@ -7,6 +7,7 @@
 #include <iostream>
 #include <utility>
 
+#include "cli/address.h"
 #include "cli/duration.h"
 #include "cli/nearest.h"
 #include "cli/size.h"
@@ -30,6 +31,16 @@ std::string Joined(const std::vector<std::string>& words, std::string_view betwe
     text += word;
   }
   return text;
+}
+
+// For CLI11: "" when `word` can go into a message.
+std::string TextProblem(const std::string& word) {
+  for (std::string_view rest = word; !rest.empty();) {
+    const int length = Utf8Length(rest);
+    if (length <= 0) return Quoted(word) + " is not UTF-8";
+    rest.remove_prefix(static_cast<std::size_t>(length));
+  }
+  return "";
 }
 
 // For CLI11: "" when `word` is one of `allowed`.
@@ -107,6 +118,9 @@ class Flags::Impl {
   std::optional<int> Parse(std::vector<std::string> args) {
     AddEnvironment(&args);
     SplitEmptyValues(&args);
+    // What stands after "--" is no flag, whatever it looks like.
+    const auto ended = std::find(args.begin(), args.end(), "--");
+    const std::vector<std::string> plain(ended, args.end());
     std::reverse(args.begin(), args.end());  // as CLI11 takes them
     try {
       app_.parse(std::move(args));
@@ -130,6 +144,10 @@ class Flags::Impl {
       return Wrong("unexpected argument " + Quoted(extra));
     }
     const std::string flag = extra.substr(0, extra.find('='));
+    if (std::find(plain.begin(), plain.end(), extra) != plain.end()) {
+      return Wrong("unexpected argument " + Quoted(extra) +
+                   ": after -- nothing is a flag; put flags before it");
+    }
     const auto near = Nearest(flag, names_);
     return Wrong("unknown flag " + Shown(flag) + (near ? "; did you mean " + *near + "?" : ""));
   }
@@ -151,6 +169,15 @@ Flags& Flags::Positional(const std::string& name, std::string* value, const std:
   impl_->app_.add_option(name, *value, help)
       ->required(impl_->required_)
       ->type_name("")
+      ->group("Arguments")
+      ->check(TextProblem);
+  return *this;
+}
+
+Flags& Flags::PositionalPath(const std::string& name, std::string* value, const std::string& help) {
+  impl_->app_.add_option(name, *value, help)
+      ->required(impl_->required_)
+      ->type_name("")
       ->group("Arguments");
   return *this;
 }
@@ -169,7 +196,20 @@ Flags& Flags::PositionalChoice(const std::string& name, std::string* value,
 
 Flags& Flags::Text(const std::string& name, std::string* value, const std::string& what,
                    const std::string& help) {
+  impl_->Named(impl_->app_.add_option("--" + name, *value, help), name, what)->check(TextProblem);
+  return *this;
+}
+
+Flags& Flags::Path(const std::string& name, std::string* value, const std::string& what,
+                   const std::string& help) {
   impl_->Named(impl_->app_.add_option("--" + name, *value, help), name, what);
+  return *this;
+}
+
+Flags& Flags::Address(const std::string& name, std::string* value, const std::string& help) {
+  impl_->Named(impl_->app_.add_option("--" + name, *value, help), name, "HOST:PORT")
+      ->check(TextProblem)
+      ->check(AddressProblem);
   return *this;
 }
 
@@ -177,7 +217,8 @@ Flags& Flags::Texts(const std::string& name, std::vector<std::string>* values,
                     const std::string& what, const std::string& help) {
   impl_->Named(impl_->app_.add_option("--" + name, *values, help), name, what)
       ->expected(1)
-      ->take_all();
+      ->take_all()
+      ->check(TextProblem);
   return *this;
 }
 

@@ -38,11 +38,17 @@ class Flags {
 
   // Whether the positionals that follow must be given. On at first.
   Flags& Required(bool on);
+  // Text is UTF-8, here and below; only paths may be any bytes.
   Flags& Positional(const std::string& name, std::string* value, const std::string& help);
+  Flags& PositionalPath(const std::string& name, std::string* value, const std::string& help);
   Flags& PositionalChoice(const std::string& name, std::string* value,
                           std::vector<std::string> allowed, const std::string& help);
   Flags& Text(const std::string& name, std::string* value, const std::string& what,
               const std::string& help);
+  Flags& Path(const std::string& name, std::string* value, const std::string& what,
+              const std::string& help);
+  // HOST:PORT of a coordinator, as address.h has it.
+  Flags& Address(const std::string& name, std::string* value, const std::string& help);
   Flags& Texts(const std::string& name, std::vector<std::string>* values, const std::string& what,
                const std::string& help);
   Flags& Choice(const std::string& name, std::string* value, std::vector<std::string> allowed,

@@ -13,12 +13,35 @@ namespace {
 constexpr int kExitNotReady = 75;  // sysexits.h: try again later
 constexpr int kPage = 1000;
 
+constexpr char kApplyDetails[] =
+    "--rank-table is required. A job whose table is still to come is applied with the table\n"
+    "{\"status\":\"initializing\"}; it is pending until it is applied again with the whole "
+    "one.\n\n"
+    "Applying a job again replaces what was known of it. The rank table of a job under test\n"
+    "cannot change until the test ends.\n\n"
+    "Exit status: 0 applied, 1 refused or not reached, 75 the table is not ready yet.\n\n"
+    "Examples:\n"
+    "  assay job apply train-7 --rank-table hccl.json --framework pytorch\n"
+    "  echo '{\"status\":\"initializing\"}' | assay job apply train-8 --rank-table -";
+
 const std::vector<std::string> kStates = {"pending", "running", "complete", "failed"};
 
 void PrintWarnings(const std::string& command, const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
     std::cerr << command << ": warning: " << Shown(warning, 1000) << '\n';
   }
+}
+
+// "": the coordinator takes a message of that size.
+std::string SizeProblem(const admin::ApplyJobRequest& request) {
+  const std::size_t bytes = request.ByteSizeLong();
+  if (bytes <= kRequestBytesMax) return "";
+  const std::string file = request.source() == "-" ? "standard input" : request.source();
+  return file + " has " + std::to_string(request.rank_table().size()) +
+         " bytes; with it the request has " + std::to_string(bytes) +
+         ", and a coordinator takes at most " + std::to_string(kRequestBytesMax) +
+         " (16 MiB less 64 KiB). As ID.json in the coordinator's jobs directory (--jobs-dir) a "
+         "table may have up to 64 MiB";
 }
 
 std::vector<std::string> JobCells(const admin::Job& job) {
@@ -51,16 +74,14 @@ int JobApply(Args args) {
   ClientFlags client_flags;
   admin::ApplyJobRequest request;
   std::string file;
-  Flags flags(
-      command, "Tell the coordinator of a job: which rank runs on which device of which node.",
-      "Applying a job again replaces what was known of it. The rank table of a job under test\n"
-      "cannot change until the test ends.\n\n"
-      "Exit status: 0 applied, 1 refused or not reached, 75 the table is not ready yet.\n\n"
-      "Example: assay job apply train-7 --rank-table hccl.json --framework pytorch");
+  Flags flags(command,
+              "Tell the coordinator of a job: which rank runs on which device of which node.",
+              kApplyDetails);
   std::string id, name, name_space, framework, state, master, tor;
   client_flags.Declare(&flags);
   flags.Positional("ID", &id, "the job's id, at most 256 bytes")
-      .Text("rank-table", &file, "FILE", "its rank table (hccl.json); - reads standard input")
+      .Path("rank-table", &file, "FILE",
+            "its rank table (hccl.json), required; - reads standard input")
       .Text("name", &name, "TEXT", "its name, for people and subscribers")
       .Text("namespace", &name_space, "TEXT", "its namespace")
       .Text("framework", &framework, "TEXT", "pytorch, mindspore, ...")
@@ -80,13 +101,16 @@ int JobApply(Args args) {
   if (reading.verdict == TableVerdict::kReject) return Fail(command, InvalidError(reading.error));
   request.set_id(id);
   request.set_rank_table(*std::move(text));
-  request.set_source(file);
+  request.set_source(ShownEnd(file, 1024));
   request.set_name(name);
   request.set_namespace_(name_space);
   request.set_framework(framework);
   request.set_state(state);
   request.set_master_addr(master);
   request.set_shared_tor_ip(tor);
+  if (const std::string problem = SizeProblem(request); !problem.empty()) {
+    return Fail(command, InvalidError(problem));
+  }
   const auto response =
       Client(client_flags.coordinator).Call(&admin::Admin::Stub::ApplyJob, request);
   if (!response.ok()) {
@@ -251,7 +275,7 @@ int JobCheck(Args args) {
       "JSON: {\"verdict\": \"accept|accept-warn|not-ready|reject\",\n"
       "       \"ranks\": [{\"rank\": 0, \"node\": \"a\", \"device\": 0}, ...],\n"
       "       \"warnings\": [...], \"error\": \"\"}");
-  flags.Positional("FILE", &file, "the rank table; - reads standard input")
+  flags.PositionalPath("FILE", &file, "the rank table; - reads standard input")
       .Switch("json", &as_json, "print one JSON document on standard output");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   const Result<std::string> text = ReadInput(file, RankTableLimits().bytes + 1);

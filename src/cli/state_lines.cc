@@ -61,7 +61,7 @@ class StateSetter {
     if (as_json) {
       Json json{{"set", set_}, {"unchanged", unchanged_}, {"failed", failed_}};
       if (unknown_from_ != 0) json["unknown_from_line"] = unknown_from_;
-      PrintJson(json);
+      std::cout << json.dump() << '\n';  // one line: the last
     } else {
       Say(std::to_string(set_) + " set, " + std::to_string(unchanged_) + " unchanged, " +
           std::to_string(failed_) + " failed");
@@ -155,7 +155,7 @@ std::optional<StateLine> ReadStateLine(const Line& line) {
 }
 
 int SetStatesFromInput(const std::string& command, const ClientFlags& client_flags) {
-  CatchInterrupts();
+  CatchEndings();
   StateSetter setter(command, client_flags.coordinator);
   LineReader reader(STDIN_FILENO, kStateLineBytesMax);
   std::vector<Line> lines;

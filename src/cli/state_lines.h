@@ -24,7 +24,7 @@ struct StateLine {
 // whatever the bytes.
 std::optional<StateLine> ReadStateLine(const Line& line);
 
-// Reads standard input to its end or to Ctrl-C and sets the states. Returns the exit status.
+// Reads standard input to its end, Ctrl-C or SIGTERM and sets the states. Returns the exit status.
 int SetStatesFromInput(const std::string& command, const ClientFlags& client_flags);
 
 }  // namespace assay

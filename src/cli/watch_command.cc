@@ -18,6 +18,7 @@
 #include "cli/interrupt.h"
 #include "cli/job_feed.h"
 #include "cli/job_rows.h"
+#include "cli/known_jobs.h"
 #include "cli/live_screen.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -31,9 +32,10 @@ using Clock = std::chrono::steady_clock;
 using Kind = JobFeed::News::Kind;
 
 constexpr char kCommand[] = "assay watch jobs";
-constexpr milliseconds kFrame{100};   // from one redraw to the next, at least
-constexpr milliseconds kAging{1000};  // and at most, for the ages in it
-constexpr milliseconds kLook{200};    // how often signals and the reader of a pipe are looked at
+constexpr milliseconds kFrame{100};      // from one redraw to the next, at least
+constexpr milliseconds kAging{1000};     // and at most, for the ages in it
+constexpr milliseconds kNoneWait{1000};  // until it is asked whether there is any job
+constexpr milliseconds kLook{200};       // how often signals and the reader of a pipe are looked at
 
 constexpr char kDetails[] =
     "On a terminal: a live table of the jobs, those whose state changed last above; q or Ctrl-C "
@@ -49,7 +51,8 @@ constexpr char kDetails[] =
     "it.\n\n"
     "When the coordinator is away the command waits for it and says so once; then all present jobs "
     "come\n"
-    "again.\n\n"
+    "again; in JSON, what went unseen meanwhile is a line with operator delete and no "
+    "deleteTime.\n\n"
     "Exit status: 0 ended as asked, 1 usage, connection or refusal.\n\n"
     "Examples:\n"
     "  assay watch jobs\n"
@@ -132,34 +135,6 @@ class ConnectionTalk {
   bool away_ = false;
 };
 
-int FollowAsLines(const Wanted& wanted) {
-  JobFeed feed(wanted.client.coordinator, wanted.role);
-  LineOutput output;
-  ConnectionTalk talk;
-  while (Interrupts() == 0 && !LineOutput::ReaderIsGone()) {
-    const JobFeed::News news = feed.Next(kLook);
-    switch (news.kind) {
-      case Kind::kNothing:
-        break;
-      case Kind::kConnected:
-        talk.Connected();
-        break;
-      case Kind::kLost:
-        talk.Lost(news.status);
-        break;
-      case Kind::kFailed:
-        return Fail(kCommand, news.status);
-      case Kind::kSignals: {
-        std::string lines;
-        for (const auto& signal : news.list.jobsummarysignals()) lines += JsonLine(signal);
-        if (!output.Write(lines)) return output.exit_status();
-        break;
-      }
-    }
-  }
-  return kExitOk;
-}
-
 // No job, no message: so whoever has to know where a snapshot ends asks. REQUIRES: subscribed; a
 // job that is said to be there now is in the snapshot, or comes after it.
 Result<bool> AnyJob(Client* client) {
@@ -169,6 +144,77 @@ Result<bool> AnyJob(Client* client) {
   if (!page.ok()) return page.status();
   return !page->jobs().empty();
 }
+
+// Every signal as a line, and after a new connection one for each job that went unseen.
+class LineFeed {
+ public:
+  explicit LineFeed(const Wanted& wanted)
+      : feed_(wanted.client.coordinator, wanted.role), client_(wanted.client.coordinator) {}
+
+  int Run() {
+    while (Interrupts() == 0 && !LineOutput::ReaderIsGone()) {
+      JobFeed::News news = feed_.Next(kLook);
+      if (news.kind == Kind::kFailed) return Fail(kCommand, news.status);
+      if (!output_.Write(Take(&news))) return output_.exit_status();
+    }
+    return kExitOk;
+  }
+
+ private:
+  // The lines that the news are.
+  std::string Take(JobFeed::News* news) {
+    switch (news->kind) {
+      case Kind::kConnected:
+        talk_.Connected();
+        snapshot_ = SnapshotCount();
+        jobs_.BeginSnapshot();
+        ask_at_ = jobs_.size() == 0 ? kNever : Clock::now() + kNoneWait;
+        return "";
+      case Kind::kLost:
+        talk_.Lost(news->status);
+        ask_at_ = kNever;
+        return "";
+      case Kind::kSignals:
+        ask_at_ = kNever;
+        return TakeSignals(&news->list);
+      case Kind::kNothing:
+      case Kind::kFailed:
+        break;
+    }
+    if (Clock::now() < ask_at_) return "";
+    const Result<bool> any = AnyJob(&client_);
+    ask_at_ = any.ok() ? kNever : Clock::now() + kNoneWait;
+    return any.ok() && !*any ? LinesOfGone() : "";
+  }
+
+  std::string TakeSignals(job::JobSummarySignalList* list) {
+    const bool in_snapshot = !snapshot_.complete();
+    snapshot_.Add(*list);
+    std::string lines;
+    for (job::JobSummarySignal& signal : *list->mutable_jobsummarysignals()) {
+      lines += JsonLine(signal);
+      jobs_.Apply(std::move(signal));
+    }
+    if (in_snapshot && snapshot_.complete()) lines += LinesOfGone();
+    return lines;
+  }
+
+  std::string LinesOfGone() {
+    std::string lines;
+    for (const job::JobSummarySignal& signal : jobs_.EndSnapshot()) lines += JsonLine(signal);
+    return lines;
+  }
+
+  static constexpr Clock::time_point kNever = Clock::time_point::max();
+
+  JobFeed feed_;
+  Client client_;
+  LineOutput output_;
+  ConnectionTalk talk_;
+  KnownJobs jobs_;
+  SnapshotCount snapshot_;
+  Clock::time_point ask_at_ = kNever;  // whether there is any job, while nothing comes
+};
 
 int PrintOnce(const std::map<std::string, job::JobSummarySignal>& jobs, bool as_table) {
   if (!as_table) {
@@ -333,7 +379,7 @@ int WatchJobs(Args args) {
   CatchEndings();
   const bool as_table = !wanted.client.json && isatty(STDOUT_FILENO) == 1;
   if (wanted.once) return PrintPresent(wanted, as_table);
-  if (!as_table || !OnTerminal()) return FollowAsLines(wanted);
+  if (!as_table || !OnTerminal()) return LineFeed(wanted).Run();
   CatchStopWishes();
   return LiveTable(wanted).Run();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "admin.pb.h"
+#include "coordinator/signal_size.h"
 #include "core/hccl_json.h"
 #include "core/ids.h"
 #include "core/json_text.h"
@@ -88,6 +89,9 @@ Command::Translated TranslateApplyJob(Command* call, Applied* applied) {
   if (!to_come) event.table_text = std::move(*request.mutable_rank_table());
   event.table = std::make_shared<const RankTable>(std::move(reading.table));
   event.hccl = std::make_shared<const std::string>(HcclJson(event.table_text, *event.table));
+  if (std::string warning = MissingHcclWarning(event.spec, *event.hccl); !warning.empty()) {
+    applied->warnings.push_back(std::move(warning));
+  }
   return Event(std::move(event));
 }
 

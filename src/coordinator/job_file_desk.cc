@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "coordinator/signal_size.h"
 #include "core/job_file.h"
 #include "core/text.h"
 
@@ -144,6 +145,8 @@ std::optional<Event> JobFileDesk::Text(Entries::iterator at, std::string&& text,
   entry.told = std::move(print);
   entry.told_bytes = bytes;
   entry.warnings = std::move(reading.warnings);
+  std::string missing = MissingHcclWarning(reading.job.spec, *reading.job.hccl);
+  if (!missing.empty()) entry.warnings.push_back(std::move(missing));
   ++under_way_;
   bytes_under_way_ += bytes;
   return std::move(reading.job);

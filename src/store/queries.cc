@@ -67,7 +67,8 @@ RunRow ToRun(const Rows& rows) {
 }
 
 Status NoRun(RunId run) {
-  return NotFoundError("run " + std::to_string(run) + " does not exist: see the list of runs");
+  return NotFoundError("run " + std::to_string(run) +
+                       " does not exist; `assay run list` shows the runs");
 }
 
 }  // namespace
@@ -130,7 +131,7 @@ Result<JobRow> Queries::GetJob(std::string_view id) {
     if (!rows.Next()) {
       if (!rows.status().ok()) return rows.status();
       return NotFoundError("job " + std::string(id.substr(0, 200)) +
-                           " does not exist: see the list of jobs");
+                           " does not exist; `assay job list` shows the jobs");
     }
     *job = ToJob(rows);
     return ReadRanks(id, &job->ranks);

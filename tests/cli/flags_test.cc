@@ -88,3 +88,33 @@ TEST_CASE("an empty value is a value, not the next word; an empty variable says 
   CHECK(values.count == 3);
   CHECK(Values().Parse({"--aic-deadline=", "--count=3"}) == kExitFailed);
 }
+
+TEST_CASE("text is UTF-8, a path may be any bytes") {
+  std::string id, name, path;
+  std::vector<std::string> nodes;
+  const auto parse = [&](std::vector<std::string> args) {
+    Flags flags("assay test", "tests", "more");
+    flags.Positional("ID", &id, "what")
+        .Text("name", &name, "TEXT", "what")
+        .Texts("node", &nodes, "NAME", "what")
+        .Path("file", &path, "FILE", "what");
+    return flags.Parse(std::move(args));
+  };
+  CHECK(parse({"\xff"}) == kExitFailed);
+  CHECK(parse({"a", "--name=\xff"}) == kExitFailed);
+  CHECK(parse({"a", "--node=b", "--node=\xc3"}) == kExitFailed);
+  CHECK_FALSE(parse({"\xc3\xa9", "--name=\xe6\xbc\xa2", "--file=\xff"}).has_value());
+  CHECK(path == "\xff");
+}
+
+TEST_CASE("a coordinator's address is judged") {
+  std::string address;
+  const auto parse = [&](const std::string& arg) {
+    Flags flags("assay test", "tests", "more");
+    flags.Address("coordinator", &address, "where");
+    return flags.Parse({arg});
+  };
+  CHECK(parse("--coordinator=127.0.0.1:99999") == kExitFailed);
+  CHECK_FALSE(parse("--coordinator=head").has_value());
+  CHECK(address == "head");
+}

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coordinator/bytes.h"
+#include "coordinator/signal_size.h"
 #include "job.pb.h"
 
 namespace assay {
@@ -38,6 +39,22 @@ job::JobSummarySignalList ReadList(const EncodedMessage& message) {
 
 // What the generated code makes of the same message.
 std::size_t CanonicalSize(const EncodedMessage& message) { return Read(message).ByteSizeLong(); }
+
+TEST_CASE("a table that does not fit is warned of") {
+  std::size_t fits = 0;
+  for (std::size_t size = kMessageBytesMax - 400; size < kMessageBytesMax; size += 8) {
+    Signal signal = SomeSignal(std::string(size, ' '));
+    signal.deleted = true;
+    signal.ended = signal.created;
+    const bool left_out = MissingHcclWarning(signal.job, *signal.hccl) != "";
+    const bool carried = EncodeJobSignal(signal, std::string(36, 'u')).size > size;
+    REQUIRE((carried || left_out));
+    if (!left_out) fits = size;
+  }
+  CHECK(fits > kMessageBytesMax - 400);
+  CHECK(MissingHcclWarning(SomeSignal("").job, std::string(fits + 8, ' ')).find("HcclJson") !=
+        std::string::npos);
+}
 
 TEST_CASE("a signal has ClusterD's fields, whatever the size of its table") {
   const std::string table = R"({"status":"complete"})" + std::string(GENERATE(0u, 20'000u), ' ');

@@ -146,6 +146,23 @@ TEST_CASE("at the start the cluster is told which files there are, and what they
   CHECK(room.Work().empty());
 }
 
+TEST_CASE("a table that is too large for the job's signals is said once") {
+  Room room;
+  room.Begin();
+  const std::string table = Table(1);
+  const std::string note = R"({"note":")" + std::string(5u << 20, 'x') + R"(",)";
+  std::string text = table;
+  text.replace(text.find(R"({"server_id")"), 1, note);
+  room.Write("a", text);
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(Applied(room.WorkFor(1'000), "a").state == JobState::kRunning);
+  room.Answer("a");
+  CHECK_THAT(room.Said(), Contains("a.json: the job's signals leave HcclJson out"));
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.WorkFor(1'000).empty());
+  CHECK_THAT(room.Said(), !Contains("HcclJson"));
+}
+
 TEST_CASE("a change is told once, and not again") {
   Room room;
   room.Write("a", Table(1));

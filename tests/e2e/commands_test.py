@@ -13,7 +13,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../support'))
-from harness import BINARY, Bench, until
+from harness import BINARY, Bench, rank_table, until
 
 TABLES = os.path.join(HERE, '../data/ranktables')
 
@@ -43,6 +43,10 @@ class WithoutCoordinator(unittest.TestCase):
             (['--role=coordinator', '--aic-deadline=0s'], '--aic-deadline: 0s is too short'),
             (['--role=agent', '--sim=3:aic=faulti', '--driver=sim'], 'faulty'),
             (['run', 'show', 'seven'], 'seven'),
+            (['job', 'list', '--coordinator=127.0.0.1:99999'], '--coordinator: port "99999"'),
+            (['job', 'apply', 'x', '--name=a\udcff'], '--name: "a\\xff" is not UTF-8'),
+            (['job', 'apply', '\udcff', '--rank-table=x'], 'ID: "\\xff" is not UTF-8'),
+            (['job', 'apply', '--', 'x', '--rank-table', 'f'], 'after -- nothing is a flag'),
             ([], '--help'),
         ):
             done = plain(*args)
@@ -94,6 +98,25 @@ class WithoutCoordinator(unittest.TestCase):
                     {n: sorted(p) for n, p in verdict['nodes'].items()},
                     name,
                 )
+
+    def test_closed_descriptors_are_errors_that_are_said(self):
+        for closed, args, said in (
+            ('<&-', ['job', 'status', '--stdin'], 'standard input: Bad file descriptor'),
+            ('<&-', ['job', 'apply', 'x', '--rank-table=-'], 'standard input: Bad file'),
+            ('<&-', ['job', 'check', '-'], 'standard input: Bad file descriptor'),
+            ('>&-', ['--version'], 'could not be written to standard output'),
+            ('<&- >&-', ['--help'], 'could not be written to standard output'),
+            ('2>&-', ['jbo'], ''),
+        ):
+            done = subprocess.run(
+                ['sh', '-c', f'exec "$@" {closed}', 'sh', BINARY, *args],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            self.assertEqual(done.returncode, 1, (closed, args, done.stderr))
+            self.assertIn(said, done.stderr)
 
     def test_output_that_nobody_can_have_is_no_success(self):
         table = os.path.join(TABLES, '16_v10_one_device.json')
@@ -291,6 +314,50 @@ class WithCoordinator(unittest.TestCase):
                 timeout=60,
             )
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_table_over_the_limit_of_a_message(self):
+        self.bench.start_coordinator()
+        table = rank_table({'n': [0]})
+        file = os.path.join(self.bench.folder, 'large.json')
+        for spaces, status in ((15 << 20, 0), (17 << 20, 1)):
+            with open(file, 'w', encoding='utf-8') as out:
+                out.write(table + ' ' * spaces)
+            done = self.bench.run('job', 'apply', 'large', '--rank-table', file)
+            self.assertEqual(done.returncode, status, done.stderr)
+        for text in (file, str(len(table) + spaces), '16711680', '16 MiB', '--jobs-dir', '64 MiB'):
+            self.assertIn(text, done.stderr)
+
+    def test_a_table_over_the_limit_of_a_signal(self):
+        self.bench.start_coordinator()
+        table = json.loads(rank_table({'n': [0]}))
+        table['server_list'][0]['note'] = 'x' * (5 << 20)
+        done = self.bench.run(
+            'job', 'apply', 'big', '--rank-table=-', '--json', text=json.dumps(table)
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the job's signals leave HcclJson out", done.stderr)
+        self.assertIn('HcclJson', json.loads(done.stdout)['warnings'][-1])
+        seen = self.bench.run('watch', 'jobs', '--once', '--json')
+        self.assertEqual(json.loads(seen.stdout)['HcclJson'], '')
+
+    def test_a_file_whose_name_is_no_text(self):
+        self.bench.start_coordinator()
+        file = os.path.join(os.fsencode(self.bench.folder), b'\xff.json')
+        with open(file, 'w', encoding='utf-8') as out:
+            out.write(rank_table({'n': [0]}))
+        done = self.bench.run('job', 'apply', 'a', '--rank-table', file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, '')
+
+    def test_a_job_that_is_not_there_names_the_list(self):
+        self.bench.start_coordinator()
+        for args, command in (
+            (['job', 'show', 'x'], 'job list'),
+            (['run', 'show', '9'], 'run list'),
+        ):
+            done = self.bench.run(*args)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f'`assay {command}` shows the', done.stderr)
 
     def test_a_job_under_test_keeps_its_table(self):
         bench = self.bench

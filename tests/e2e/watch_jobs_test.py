@@ -234,6 +234,42 @@ class InAPipe(Watch):
             self.assertIn('waiting for it', lost)
             self.assertIn('the coordinator is back', back)
 
+    def test_what_went_unseen_is_a_line_too(self):
+        for jobs in (['a', 'b'], ['a']):
+            for job in jobs:
+                self.bench.apply(job, {'n': [0]})
+            watch = Lines(self, self.at)
+            until('the snapshot', lambda: all(watch.states(job) for job in jobs))
+            watch.child.send_signal(signal.SIGSTOP)
+            self.coordinator.kill()
+            self.coordinator.wait()
+            self.coordinator = self.bench.start_coordinator(
+                '--deleted-kept=0s', listen=self.bench.address
+            )
+            self.assertEqual(self.bench.run('job', 'delete', 'a').returncode, 0)
+            # Forgotten: nobody is told of it any more.
+            until('the end of it', lambda: not self.deletes_told(jobs[1:]))
+            watch.child.send_signal(signal.SIGCONT)
+            until('the end', lambda: watch.states('a') == ['running', 'deleted'])
+            last = [s for s in watch.signals if s['jobId'] == 'a'][-1]
+            self.assertEqual((last['jobStatus'], last['deleteTime']), ('running', ''))
+            self.assertEqual(
+                {**last, 'operator': 'add'}, [s for s in watch.signals if s['jobId'] == 'a'][0]
+            )
+            for job in jobs[1:]:
+                until('the other', lambda: watch.states(job) == ['running', 'running'])
+                self.bench.run('job', 'delete', job)
+            watch.stop()
+
+    def deletes_told(self, present):
+        """Whether a newcomer hears of jobs that have gone."""
+        self.bench.apply('last', {'n': [1]})
+        watch = Lines(self, self.at)
+        until('the jobs', lambda: all(watch.states(job) for job in [*present, 'last']))
+        watch.stop()
+        self.bench.run('job', 'delete', 'last')
+        return any(s['operator'] == 'delete' for s in watch.signals)
+
     def test_what_cannot_work_is_said(self):
         for args, said in (
             ([self.at, '--client-role=Nobody'], 'Nobody'),

@@ -1,0 +1,32 @@
+#include "cli/address.h"
+
+#include <charconv>
+
+#include "core/text.h"
+
+namespace assay {
+
+std::string CoordinatorAddress(const std::string& coordinator) {
+  const std::size_t colon = coordinator.rfind(':');
+  const bool bare_ipv6 = colon != std::string::npos && coordinator.find(':') != colon &&
+                         coordinator.find(']') == std::string::npos &&
+                         coordinator.find('/') == std::string::npos;
+  if (bare_ipv6) return "[" + coordinator + "]:8899";
+  if (colon == std::string::npos || coordinator.ends_with("]")) return coordinator + ":8899";
+  return coordinator;
+}
+
+std::string AddressProblem(const std::string& coordinator) {
+  if (coordinator.find('/') != std::string::npos) return "";  // a scheme of gRPC's
+  const std::string address = CoordinatorAddress(coordinator);
+  const std::size_t colon = address.rfind(':');
+  if (colon == 0) return Quoted(coordinator) + " names no host; write HOST:PORT";
+  int port = 0;
+  const char* const end = address.data() + address.size();
+  const auto [rest, error] = std::from_chars(address.data() + colon + 1, end, port);
+  if (error == std::errc() && rest == end && port >= 1 && port <= 65'535) return "";
+  return "port " + Quoted(address.substr(colon + 1)) + " of " + Quoted(coordinator) +
+         " is not a number from 1 to 65535";
+}
+
+}  // namespace assay

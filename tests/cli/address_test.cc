@@ -1,0 +1,31 @@
+#include "cli/address.h"
+
+#include <catch2/catch.hpp>
+
+using namespace assay;
+
+TEST_CASE("an address without a port has the default one") {
+  CHECK(CoordinatorAddress("head") == "head:8899");
+  CHECK(CoordinatorAddress("[::1]") == "[::1]:8899");
+  CHECK(CoordinatorAddress("::1") == "[::1]:8899");
+  CHECK(CoordinatorAddress("[::1]:1") == "[::1]:1");
+  CHECK(CoordinatorAddress("head:1") == "head:1");
+}
+
+TEST_CASE("an address that can be none is said") {
+  for (const char* right : {"head", "head:1", "127.0.0.1:65535", "::1", "[::1]", "[::1]:8899",
+                            "dns:///head:8899", "unix:/run/assay"}) {
+    INFO(right);
+    CHECK(AddressProblem(right).empty());
+  }
+  for (const char* wrong :
+       {"head:0", "head:65536", "127.0.0.1:99999", "head:", "head:http", "head:-1", "head:+1",
+        "head: 1", "head:1x", "head:99999999999999999999", "[::1]:0"}) {
+    INFO(wrong);
+    CHECK(AddressProblem(wrong).find("from 1 to 65535") != std::string::npos);
+  }
+  for (const char* wrong : {"", ":8899"}) {
+    INFO(wrong);
+    CHECK(AddressProblem(wrong).find("names no host") != std::string::npos);
+  }
+}
