@@ -24,6 +24,8 @@ constexpr int kLogUrgent = 16'384;
 constexpr int kLogLong = 65'536;
 constexpr std::int64_t kLogKeptBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kCacheKib = 32 * 1024;
+// Above so many bytes of it none is kept in quiet moments: a burst must not be remembered for ever.
+constexpr int kCacheKept = 4 << 20;
 constexpr auto kQuickCheckTime = std::chrono::seconds(1);
 
 std::string SystemError(int error) { return std::generic_category().message(error); }
@@ -308,6 +310,7 @@ Status DatabaseFile::CheckInPlace() {
 
 void DatabaseFile::Idle() {
   if (log_ - copied_ >= kLogWorth) Checkpoint();
+  if (database_ != nullptr) database_->ShrinkCache(kCacheKept);
 }
 
 void DatabaseFile::AfterCommit() {

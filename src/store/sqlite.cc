@@ -215,6 +215,14 @@ Result<Database::Checkpointed> Database::Checkpoint() {
   return done;
 }
 
+void Database::ShrinkCache(int bytes) {
+  int used = 0;
+  int highest = 0;
+  const int code =
+      sqlite3_db_status(handle_, SQLITE_DBSTATUS_CACHE_USED, &used, &highest, /*reset=*/0);
+  if (code == SQLITE_OK && used > bytes) sqlite3_db_release_memory(handle_);
+}
+
 bool Database::in_transaction() const {
   return handle_ != nullptr && sqlite3_get_autocommit(handle_) == 0;
 }

@@ -54,6 +54,9 @@ class Database {
   };
   Result<Checkpointed> Checkpoint();
 
+  // Frees the pages that are kept for the next statement, when they take more than so many bytes.
+  void ShrinkCache(int bytes);
+
   bool in_transaction() const;
   std::int64_t changes() const;  // rows that the last INSERT, UPDATE or DELETE changed itself
   const std::string& file() const { return file_; }

@@ -41,7 +41,8 @@ class Store {
   // next_run is above every number ever given.
   Result<Durable> Load();
 
-  // Copies the log into the database when it is worth it; for moments without work. Milliseconds.
+  // Copies the log into the database when it is worth it, and frees most of what is cached of it;
+  // for moments without work. Milliseconds.
   void Idle();
 
   Status Close();

@@ -177,3 +177,24 @@ TEST_CASE("a statement can be moved") {
   REQUIRE(rows.Next());
   CHECK(rows.Int(0) == 1);
 }
+
+TEST_CASE("a cache that has grown is freed, a small one is kept") {
+  TempDir dir;
+  const auto database = Open(dir / "a.db");
+  REQUIRE(database->SetPragma("cache_size", -32 * 1024).ok());
+  REQUIRE(database->Exec("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(8000000))").ok());
+  const auto cached = [&] {
+    int used = 0;
+    int highest = 0;
+    REQUIRE(sqlite3_db_status(database->handle(), SQLITE_DBSTATUS_CACHE_USED, &used, &highest, 0) ==
+            SQLITE_OK);
+    return used;
+  };
+  const int before = cached();
+  REQUIRE(before > 4'000'000);
+  database->ShrinkCache(before);
+  CHECK(cached() == before);
+  database->ShrinkCache(4'000'000);
+  CHECK(cached() < 1'000'000);
+  CHECK(database->ReadInt("SELECT length(a) FROM t").value() == 8'000'000);
+}
