@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,10 +11,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 namespace assay {
 namespace {
@@ -64,7 +63,7 @@ Result<std::unique_ptr<Acceptor>> Acceptor::Listen(const ListenAddress& address)
   acceptor->port_ = address.port;
   Status problem;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    Status added = acceptor->Add(address, one->ai_family, one->ai_addr, one->ai_addrlen);
+    Status added = acceptor->Add(address, *one);
     if (!added.ok()) problem = std::move(added);
   }
   // A name may have an address of a family that this machine does not have; one that somebody else
@@ -73,9 +72,10 @@ Result<std::unique_ptr<Acceptor>> Acceptor::Listen(const ListenAddress& address)
   return acceptor;
 }
 
-Status Acceptor::Add(const ListenAddress& address, int family, const void* bytes, unsigned length) {
+Status Acceptor::Add(const ListenAddress& address, const addrinfo& one) {
   sockaddr_storage copy{};
-  std::memcpy(&copy, bytes, length);
+  std::memcpy(&copy, one.ai_addr, one.ai_addrlen);
+  const int family = one.ai_family;
   // Of several addresses all get the port that the first one got.
   const auto port = htons(static_cast<std::uint16_t>(port_));
   if (family == AF_INET6) reinterpret_cast<sockaddr_in6*>(&copy)->sin6_port = port;
@@ -94,7 +94,7 @@ Status Acceptor::Add(const ListenAddress& address, int family, const void* bytes
   SetOption(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   // [::] stands for every address, those of IPv4 too.
   if (family == AF_INET6) SetOption(fd, IPPROTO_IPV6, IPV6_V6ONLY, address.host == "::" ? 0 : 1);
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&copy), length) != 0 ||
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&copy), one.ai_addrlen) != 0 ||
       listen(fd, SOMAXCONN) != 0) {
     return failed();
   }
@@ -108,14 +108,7 @@ Acceptor::~Acceptor() { Stop(); }
 Status Acceptor::Start(int user_timeout_ms, std::function<void(const Connection&)> connected) {
   user_timeout_ms_ = user_timeout_ms;
   connected_ = std::move(connected);
-  try {
-    thread_ = std::thread([this] { Run(); });
-  } catch (const std::system_error& error) {
-    return InternalError(std::string("the system gives no thread for the acceptor: ") +
-                         error.what());
-  }
-  pthread_setname_np(thread_.native_handle(), "acceptor");
-  return Status::Ok();
+  return StartThread(&thread_, "the acceptor", "acceptor", [this] { Run(); });
 }
 
 void Acceptor::Stop() {

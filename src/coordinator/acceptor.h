@@ -17,6 +17,8 @@
 #include "coordinator/listen_address.h"
 #include "lockfree/wake_event.h"
 
+struct addrinfo;
+
 namespace assay {
 
 class Acceptor {
@@ -44,7 +46,7 @@ class Acceptor {
  private:
   Acceptor() = default;
 
-  Status Add(const ListenAddress& address, int family, const void* bytes, unsigned length);
+  Status Add(const ListenAddress& address, const addrinfo& one);
   void Run();
   void AcceptFrom(int listener);
   void NoneLeft(const std::string& why);

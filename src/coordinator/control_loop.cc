@@ -1,14 +1,12 @@
 #include "coordinator/control_loop.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <variant>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/wall_clock.h"
 
 namespace assay {
@@ -38,14 +36,7 @@ Status ControlLoop::Load() {
 }
 
 Status ControlLoop::Start() {
-  try {
-    thread_ = std::thread([this] { Run(); });
-  } catch (const std::system_error& error) {
-    return InternalError(std::string("the system gives no thread for the control loop: ") +
-                         error.what());
-  }
-  pthread_setname_np(thread_.native_handle(), "control");
-  return Status::Ok();
+  return StartThread(&thread_, "the control loop", "control", [this] { Run(); });
 }
 
 void ControlLoop::Join() {

@@ -1,12 +1,10 @@
 #include "coordinator/worker.h"
 
-#include <pthread.h>
-
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 namespace assay {
 namespace {
@@ -16,13 +14,7 @@ constexpr int kLookMs = 1000;  // between looks whether memory is to be given ba
 }  // namespace
 
 Status Worker::Start(const std::string& name) {
-  try {
-    thread_ = std::thread([this] { Work(); });
-  } catch (const std::system_error& error) {
-    return InternalError("the system gives no thread for " + name + ": " + error.what());
-  }
-  pthread_setname_np(thread_.native_handle(), name.c_str());
-  return Status::Ok();
+  return StartThread(&thread_, name, name, [this] { Work(); });
 }
 
 void Worker::Stop() {

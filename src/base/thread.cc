@@ -1,0 +1,21 @@
+#include "base/thread.h"
+
+#include <pthread.h>
+
+#include <system_error>
+#include <utility>
+
+namespace assay {
+
+Status StartThread(std::thread* thread, const std::string& what, const std::string& name,
+                   std::function<void()> work) {
+  try {
+    *thread = std::thread(std::move(work));
+  } catch (const std::system_error& error) {
+    return InternalError("the system gives no thread for " + what + ": " + error.what());
+  }
+  pthread_setname_np(thread->native_handle(), name.c_str());
+  return Status::Ok();
+}
+
+}  // namespace assay
