@@ -38,7 +38,7 @@ std::string_view Trimmed(std::string_view text) {
 
 std::string StateProblem(const std::string& state) {
   static const std::vector<std::string> kStates = {"pending", "running", "complete", "failed"};
-  std::string text = "state " + Quoted(state) + " is none of pending, running, complete, failed";
+  std::string text = UnknownState(state);
   if (const auto near = Nearest(state, kStates)) text += "; did you mean " + *near + "?";
   return text;
 }

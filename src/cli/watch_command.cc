@@ -358,9 +358,10 @@ class LiveTable {
   Clock::time_point drawn_{};
 };
 
-bool OnTerminal() {
+// REQUIRES: standard output is a terminal.
+bool CanBeDrawnOn() {
   const char* const kind = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
+  return kind != nullptr && std::string_view(kind) != "dumb";
 }
 
 }  // namespace
@@ -379,7 +380,7 @@ int WatchJobs(Args args) {
   CatchEndings();
   const bool as_table = !wanted.client.json && isatty(STDOUT_FILENO) == 1;
   if (wanted.once) return PrintPresent(wanted, as_table);
-  if (!as_table || !OnTerminal()) return LineFeed(wanted).Run();
+  if (!as_table || !CanBeDrawnOn()) return LineFeed(wanted).Run();
   CatchStopWishes();
   return LiveTable(wanted).Run();
 }

@@ -8,9 +8,8 @@
 
 #include "admin.pb.h"
 #include "coordinator/signal_size.h"
-#include "core/hccl_json.h"
 #include "core/ids.h"
-#include "core/json_text.h"
+#include "core/job_file.h"
 #include "core/rank_table.h"
 #include "core/text.h"
 
@@ -49,14 +48,10 @@ std::string BadSpec(const admin::ApplyJobRequest& request) {
     if (const auto problem = WordProblem(field, *word)) return *problem;
   }
   if (!request.state().empty() && !JobStateFromName(request.state()).has_value()) {
-    return "state " + Quoted(request.state()) + " is none of pending, running, complete, failed";
+    return UnknownState(request.state());
   }
   return "";
 }
-
-// A table that says of itself that it is not complete yet is a job to come; a file that ends in the
-// middle was read too early.
-bool IsWholeJson(const std::string& text) { return !IsBlank(text) && !CheckJson(text).has_value(); }
 
 // What the response says of the request.
 struct Applied {
@@ -72,10 +67,8 @@ Command::Translated TranslateApplyJob(Command* call, Applied* applied) {
   if (std::string bad = BadSpec(request); !bad.empty()) return Invalid(std::move(bad));
   const std::string source = request.source().empty() ? "job " + request.id() : request.source();
   TableReading reading = ReadRankTable(request.rank_table(), source);
-  const bool to_come =
-      reading.verdict == TableVerdict::kNotReady && IsWholeJson(request.rank_table());
   if (reading.verdict == TableVerdict::kReject) return Invalid(std::move(reading.error));
-  if (!reading.accepted() && !to_come) {
+  if (IsUnfinished(reading, request.rank_table())) {
     return ReplyWith(NotReadyError("not ready, try again: " + reading.error));
   }
   applied->id = request.id();
@@ -86,9 +79,7 @@ Command::Translated TranslateApplyJob(Command* call, Applied* applied) {
   event.spec = {request.id(),        request.name(),        request.namespace_(),
                 request.framework(), request.master_addr(), request.shared_tor_ip()};
   event.state = JobStateFromName(request.state());
-  if (!to_come) event.table_text = std::move(*request.mutable_rank_table());
-  event.table = std::make_shared<const RankTable>(std::move(reading.table));
-  event.hccl = std::make_shared<const std::string>(HcclJson(event.table_text, *event.table));
+  SetTable(std::move(reading), std::move(*request.mutable_rank_table()), &event);
   if (std::string warning = MissingHcclWarning(event.spec, *event.hccl); !warning.empty()) {
     applied->warnings.push_back(std::move(warning));
   }
@@ -128,8 +119,7 @@ Command::Handling SetJobStateHandling() {
     if (const auto problem = IdProblem("job", request.id())) return Invalid(*problem);
     const auto state = JobStateFromName(request.state());
     if (!state.has_value()) {
-      return Invalid("state " + Quoted(request.state()) +
-                     " is none of pending, running, complete, failed");
+      return Invalid(UnknownState(request.state()));
     }
     return Event(JobStateSet{call->id(), call->caller(), request.id(), *state});
   };

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/ids.h"
-#include "core/text.h"
 #include "wire/grpc_status.h"
 
 namespace assay {
@@ -38,7 +37,7 @@ void JobStatesCall::TranslateAndPost() {
     if (const auto problem = IdProblem("job", one.id())) {
       Fail(i, *problem);
     } else if (!state.has_value()) {
-      Fail(i, "state " + Quoted(one.state()) + " is none of pending, running, complete, failed");
+      Fail(i, UnknownState(one.state()));
     } else {
       changes_.emplace_back(
           this, i, JobStateSet{intake_->NextId(), caller(), std::move(*one.mutable_id()), *state});

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,11 +13,11 @@
 #include <chrono>
 #include <cstring>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "core/ids.h"
 #include "core/text.h"
 
@@ -42,12 +41,16 @@ Ms SteadyNow() {
 
 std::string Why() { return std::strerror(errno); }
 
+// What a file's name says that it is about; "": it is not meant for us.
+std::string_view MeantBy(std::string_view name) {
+  if (name.size() <= kSuffix.size() || name.front() == '.' || !name.ends_with(kSuffix)) return "";
+  return name.substr(0, name.size() - kSuffix.size());
+}
+
 // The job that a file of that name is about; "": none.
 std::string JobOf(std::string_view name) {
-  if (name.size() <= kSuffix.size() || name.front() == '.') return "";
-  const std::string_view id = name.substr(0, name.size() - kSuffix.size());
-  if (name.substr(id.size()) != kSuffix || IdProblem("job", id)) return "";
-  return std::string(id);
+  const std::string_view id = MeantBy(name);
+  return IdProblem("job", id) ? "" : std::string(id);
 }
 
 FileStamp StampOf(const struct stat& file) {
@@ -126,14 +129,7 @@ Status JobsDirectory::Start() {
             "; see fs.inotify.max_user_instances); it is looked at every " + Seconds(kScanEvery) +
             " instead");
   }
-  try {
-    thread_ = std::thread([this] { Run(); });
-  } catch (const std::system_error& error) {
-    return InternalError(std::string("the system gives no thread for the jobs directory: ") +
-                         error.what());
-  }
-  pthread_setname_np(thread_.native_handle(), "jobs-directory");
-  return Status::Ok();
+  return StartThread(&thread_, "the jobs directory", "jobs-directory", [this] { Run(); });
 }
 
 void JobsDirectory::Stop() {
@@ -188,10 +184,9 @@ void JobsDirectory::SayOnce(const std::string& text) {
 // A file that was meant, but whose name can be no job's.
 void JobsDirectory::SayStrange(std::string_view name) {
   constexpr std::size_t kSaid = 100;
-  const bool meant = name.size() > kSuffix.size() && name.front() != '.' &&
-                     name.substr(name.size() - kSuffix.size()) == kSuffix;
-  if (!meant || strange_.size() == kSaid || !strange_.emplace(name).second) return;
-  const auto problem = IdProblem("job", name.substr(0, name.size() - kSuffix.size()));
+  const std::string_view id = MeantBy(name);
+  if (id.empty() || strange_.size() == kSaid || !strange_.emplace(name).second) return;
+  const auto problem = IdProblem("job", id);
   LogWarn("jobs directory " + folder_ + ": file " + Quoted(name) +
           " is not taken: " + problem.value_or(""));
 }

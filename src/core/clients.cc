@@ -12,6 +12,10 @@ constexpr int kRateLimited = 429;
 
 }  // namespace
 
+Status SubscriptionReplaced(const std::string& client) {
+  return ReplacedError("a newer subscription of clientId " + Shown(client) + " took its place");
+}
+
 void Clients::Register(const ClientRegistered& asked, const Stepping& step) {
   Answer answer;
   answer.call = asked.call;
@@ -37,8 +41,7 @@ void Clients::Register(const ClientRegistered& asked, const Stepping& step) {
   step.Do(std::move(answer));
 }
 
-Clients::Admission Clients::Subscribe(const StreamOpened& opened, const Stepping& step) {
-  (void)step;
+Clients::Admission Clients::Subscribe(const StreamOpened& opened) {
   const auto found = clients_.find(opened.client);
   if (found == clients_.end()) {
     return {NotFoundError("invalid clientId: " + Shown(opened.client) + ", please register first"),
@@ -53,9 +56,7 @@ Clients::Admission Clients::Subscribe(const StreamOpened& opened, const Stepping
   const std::optional<StreamId> replaced = client.stream;
   // Of two streams of one client the one that was opened later wins, in whatever order they arrive.
   if (replaced && *replaced > opened.stream) {
-    return {ReplacedError("a newer subscription of clientId " + Shown(opened.client) +
-                          " took its place"),
-            std::nullopt};
+    return {SubscriptionReplaced(opened.client), std::nullopt};
   }
   if (!replaced && streams_.size() >= settings_.subscriptions_max) {
     return {ExhaustedError(std::to_string(settings_.subscriptions_max) +

@@ -21,6 +21,9 @@
 
 namespace assay {
 
+// How a stream ends whose client has a newer one.
+Status SubscriptionReplaced(const std::string& client);
+
 class Clients {
  public:
   // REQUIRES: settings outlive it.
@@ -33,7 +36,7 @@ class Clients {
     Status status;                     // why not; ok: the stream is the client's now
     std::optional<StreamId> replaced;  // the one it had, to be ended
   };
-  Admission Subscribe(const StreamOpened& opened, const Stepping& step);
+  Admission Subscribe(const StreamOpened& opened);
   // Any stream: nothing happens when it is nobody's.
   void StreamClosed(StreamId stream, const Stepping& step);
 

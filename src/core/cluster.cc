@@ -89,12 +89,9 @@ class Cluster::Impl {
   void On(const StreamOpened& opened, const Stepping& step) {
     if (!streams_.Open(opened, step)) return;
     if (IsSignal(opened.topic)) {
-      Clients::Admission admission = clients_.Subscribe(opened, step);
+      Clients::Admission admission = clients_.Subscribe(opened);
       if (admission.replaced) {
-        streams_.End(*admission.replaced,
-                     ReplacedError("a newer subscription of clientId " + Shown(opened.client) +
-                                   " took its place"),
-                     step);
+        streams_.End(*admission.replaced, SubscriptionReplaced(opened.client), step);
       }
       if (admission.status.ok()) {
         streams_.Attach(opened.stream, step);
@@ -255,10 +252,8 @@ class Cluster::Impl {
       RefuseUnknownJob(asked.call, asked.job, step);
       return;
     }
-    Answer answer;
-    answer.call = asked.call;
-    answer.changed = job->second.state != asked.state;
-    if (answer.changed) {
+    const bool changed = job->second.state != asked.state;
+    if (changed) {
       const JobState before = std::exchange(job->second.state, asked.state);
       job->second.updated = step.now;
       NoteEnd(before, step.now, &job->second);
@@ -267,7 +262,7 @@ class Cluster::Impl {
                 std::string(Name(asked.state)) + ", by " + asked.caller.who);
       signals_.Changed(job->second, step);
     }
-    step.Do(std::move(answer));
+    Accept(asked.call, step, changed);
   }
 
   void On(const JobDeleted& asked, const Stepping& step) {
@@ -299,20 +294,17 @@ class Cluster::Impl {
   // --- The jobs directory -------------------------------------------------------------------
 
   void On(const JobFileGone& gone, const Stepping& step) {
-    Answer answer;
-    answer.call = gone.call;
-    if (files_.Owns(gone.job)) {
+    const bool owned = files_.Owns(gone.job);
+    if (owned) {
       if (Busy(gone.call, gone.job, "it cannot be deleted", step)) return;
       DeleteWithFile(gone.job, step);
-      answer.changed = true;
     }
     files_.Forget(gone.job, step);
-    step.Do(std::move(answer));
+    Accept(gone.call, step, owned);
   }
 
   void On(const JobFilesListed& listed, const Stepping& step) {
-    Answer answer;
-    answer.call = listed.call;
+    bool changed = false;
     std::vector<std::string> busy;
     for (const std::string& job : files_.Missing(listed.jobs)) {
       if (files_.Owns(job)) {
@@ -321,14 +313,11 @@ class Cluster::Impl {
           continue;
         }
         DeleteWithFile(job, step);
-        answer.changed = true;
+        changed = true;
       }
       files_.Forget(job, step);
     }
-    if (busy.empty()) {
-      step.Do(std::move(answer));
-      return;
-    }
+    if (busy.empty()) return Accept(listed.call, step, changed);
     Refuse(listed.call, 411,
            ConflictError("the files of jobs under test are gone: " + List(busy, 5) +
                          "; they are deleted when their runs have ended"),
@@ -358,9 +347,10 @@ class Cluster::Impl {
 
   // --- Answers ------------------------------------------------------------------------------
 
-  static void Accept(CallId call, const Stepping& step) {
+  static void Accept(CallId call, const Stepping& step, bool changed = false) {
     Answer answer;
     answer.call = call;
+    answer.changed = changed;
     step.Do(std::move(answer));
   }
 

@@ -36,6 +36,10 @@ std::optional<std::string> WordProblem(std::string_view field, std::string_view 
   return std::nullopt;
 }
 
+std::string UnknownState(std::string_view state) {
+  return "state " + Quoted(state) + " is none of pending, running, complete, failed";
+}
+
 std::string List(const std::vector<std::int32_t>& numbers) {
   std::string text = "[";
   for (std::size_t i = 0; i < numbers.size(); ++i) {

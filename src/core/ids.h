@@ -22,6 +22,9 @@ std::optional<std::string> IdProblem(std::string_view what, std::string_view id)
 // value: it can, with up to kWordBytesMax bytes without control characters.
 std::optional<std::string> WordProblem(std::string_view field, std::string_view word);
 
+// What is wrong with a word that is no job's state.
+std::string UnknownState(std::string_view state);
+
 // "[0 3 7]", as ClusterD prints lists.
 std::string List(const std::vector<std::int32_t>& numbers);
 // "a, b, c and 5 more"

@@ -89,7 +89,7 @@ JobFileReading ReadJobFile(std::string_view job, std::string text, std::string_v
   TableReading table = ReadRankTable(text, path, limits);
   reading.error = std::move(table.error);
   if (table.verdict == TableVerdict::kReject) return reading;
-  if (!table.accepted() && (IsBlank(text) || CheckJson(text).has_value())) {
+  if (IsUnfinished(table, text)) {
     reading.verdict = JobFileVerdict::kUnfinished;
     return reading;
   }
@@ -103,11 +103,18 @@ JobFileReading ReadJobFile(std::string_view job, std::string text, std::string_v
   reading.warnings = table.table.warnings;
   reading.job.state = table.accepted() ? JobState::kRunning : JobState::kPending;
   reading.job.file = Fingerprint(text);
-  reading.job.table = std::make_shared<const RankTable>(std::move(table.table));
-  if (table.accepted()) reading.job.table_text = std::move(text);
-  reading.job.hccl =
-      std::make_shared<const std::string>(HcclJson(reading.job.table_text, *reading.job.table));
+  SetTable(std::move(table), std::move(text), &reading.job);
   return reading;
+}
+
+bool IsUnfinished(const TableReading& reading, std::string_view text) {
+  return !reading.accepted() && (IsBlank(text) || CheckJson(text).has_value());
+}
+
+void SetTable(TableReading&& reading, std::string&& text, JobApplied* job) {
+  if (reading.accepted()) job->table_text = std::move(text);
+  job->table = std::make_shared<const RankTable>(std::move(reading.table));
+  job->hccl = std::make_shared<const std::string>(HcclJson(job->table_text, *job->table));
 }
 
 // FNV-1a and the size: files are written by people and programs of the cluster, not by those who

@@ -32,6 +32,13 @@ struct JobFileReading {
 JobFileReading ReadJobFile(std::string_view job, std::string text, std::string_view path,
                            const RankTableLimits& limits = {});
 
+// Of a table that is not accepted and not rejected: it is empty or ends in the middle, and was read
+// too early. Else it says itself that it is not complete yet, which is a job to come.
+bool IsUnfinished(const TableReading& reading, std::string_view text);
+
+// Gives the job the table, and the text if it is ready. REQUIRES: accepted, or of a job to come.
+void SetTable(TableReading&& reading, std::string&& text, JobApplied* job);
+
 // Tells one content of a file from another; never empty.
 std::string Fingerprint(std::string_view text);
 

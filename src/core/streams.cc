@@ -21,11 +21,7 @@ void Streams::Close(StreamId id, const Stepping& step) {
     closed_early_.Add(id);
     return;
   }
-  if (!it->second.ended) {
-    const std::string job = it->second.attached ? it->second.job : "";
-    Detach(id, &it->second);
-    step.Do(EndStream{id, job, Status::Ok()});
-  }
+  End(id, Status::Ok(), step);
   streams_.erase(it);
 }
 
@@ -79,12 +75,7 @@ void Streams::EndJob(const std::string& job, const Status& status, const Steppin
   std::vector<StreamId> ids;
   for (const auto& listeners : it->second.of)
     ids.insert(ids.end(), listeners.begin(), listeners.end());
-  for (const StreamId id : ids) {
-    Stream& stream = streams_.at(id);
-    Detach(id, &stream);
-    stream.ended = true;
-    step.Do(EndStream{id, job, status});
-  }
+  for (const StreamId id : ids) End(id, status, step);
 }
 
 std::set<StreamId>& Streams::ListenersOf(const Stream& stream) {

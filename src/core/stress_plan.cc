@@ -83,19 +83,14 @@ std::string MissingDevices(const std::string& node, const std::vector<std::int32
                            const std::vector<DeviceInfo>& inventory) {
   std::set<std::int32_t> there;
   for (const DeviceInfo& device : inventory) there.insert(device.index);
-  std::vector<std::int32_t> missing;
+  std::vector<std::string> missing;
   for (const std::int32_t device : wanted) {
     if (device < 0) return "node " + Quoted(node) + ": a rank without a device, on its processor";
-    if (!there.contains(device)) missing.push_back(device);
+    if (!there.contains(device)) missing.push_back(std::to_string(device));
   }
   if (missing.empty()) return "";
-  std::string text = "node " + Quoted(node) + ": its agent has no device ";
-  for (std::size_t i = 0; i < missing.size() && i < kNamesShown; ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(missing[i]);
-  }
-  if (missing.size() > kNamesShown) {
-    text += " and " + std::to_string(missing.size() - kNamesShown) + " more";
-  }
+  const std::string text =
+      "node " + Quoted(node) + ": its agent has no device " + List(missing, kNamesShown);
   if (there.empty()) return text + ", it lists none at all";
   return text + ", it lists " + Count(there.size(), "device", "devices") + " from " +
          std::to_string(*there.begin()) + " to " + std::to_string(*there.rbegin());
