@@ -2,7 +2,8 @@
 
 #include "cli/dispatch.h"
 #include "cli/standard_streams.h"
-#include "cli/worker_command.h"
+#include "roles/daemon.h"
+#include "roles/worker_command.h"
 
 namespace {
 
@@ -15,5 +16,5 @@ __attribute__((section(".preinit_array"),
 int main(int argc, char** argv) {
   // A worker starts in milliseconds and touches nothing of the rest.
   if (const auto status = assay::RunIfWorker(argc, argv)) return *status;
-  return assay::Dispatch(assay::Args(argv + 1, argv + argc));
+  return assay::Dispatch(assay::Args(argv + 1, argv + argc), assay::RunDaemon);
 }

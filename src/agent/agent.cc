@@ -10,9 +10,9 @@
 #include "agent/node_facts.h"
 #include "agent/state_folder.h"
 #include "agent/workers.h"
+#include "base/ids.h"
 #include "base/log.h"
 #include "base/version.h"
-#include "core/ids.h"
 #include "store/spool.h"
 #include "wire/grpc_log.h"
 

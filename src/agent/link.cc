@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "core/text.h"
+#include "base/text.h"
 #include "fleet.grpc.pb.h"
 #include "wire/fleet_wire.h"
 
@@ -205,7 +205,7 @@ class Link::Impl {
     if (stream_ != nullptr) Stream::Leave(std::move(stream_));
   }
 
-  void Handle(const AgentInput& input, Ms now, std::vector<BenchEvent>* out) {
+  void Handle(const AgentInput& input, Ms now, std::vector<NodeEvent>* out) {
     if (stream_ == nullptr || input.stream != stream_id_) return;  // of an earlier one
     switch (input.kind) {
       case AgentInput::Kind::kStreamRead:
@@ -237,7 +237,7 @@ class Link::Impl {
     }
   }
 
-  void Tick(Ms now, std::vector<BenchEvent>* out) {
+  void Tick(Ms now, std::vector<NodeEvent>* out) {
     if (stream_ == nullptr) {
       if (now >= wake_at_ && !closing_) Open(now);
       return;
@@ -298,7 +298,7 @@ class Link::Impl {
   bool up() const { return phase_ == Phase::kGreeting || phase_ == Phase::kAttached; }
   std::uint64_t stream() const { return up() ? stream_id_ : 0; }
 
-  void Drop(const std::string& why, std::vector<BenchEvent>* out) {
+  void Drop(const std::string& why, std::vector<NodeEvent>* out) {
     if (up()) End(why, Ending::kLost, out);
   }
 
@@ -331,13 +331,13 @@ class Link::Impl {
     overrun_ = false;
   }
 
-  void GoUp(Ms now, std::vector<BenchEvent>* out) {
+  void GoUp(Ms now, std::vector<NodeEvent>* out) {
     phase_ = Phase::kGreeting;
     wake_at_ = now + kWelcomeWait;
     out->push_back(LinkUp{});
   }
 
-  void Read(Ms now, std::vector<BenchEvent>* out) {
+  void Read(Ms now, std::vector<NodeEvent>* out) {
     if (phase_ == Phase::kEnding) return;
     if (closing_) {
       stream_->ReadNext();
@@ -371,14 +371,14 @@ class Link::Impl {
   }
 
   // Ends the stream from our side.
-  void End(std::string why, Ending ending, std::vector<BenchEvent>* out) {
+  void End(std::string why, Ending ending, std::vector<NodeEvent>* out) {
     ended_because_ = std::move(why);
     ending_ = ending;
     stream_->Cancel();
     Down(out);
   }
 
-  void Down(std::vector<BenchEvent>* out) {
+  void Down(std::vector<NodeEvent>* out) {
     if (up()) out->push_back(LinkDown{});
     phase_ = Phase::kEnding;
     queue_.clear();
@@ -386,7 +386,7 @@ class Link::Impl {
     read_waits_ = false;
   }
 
-  void Ended(Ms now, std::vector<BenchEvent>* out) {
+  void Ended(Ms now, std::vector<NodeEvent>* out) {
     const grpc::Status status = stream_->status();
     stream_.reset();
     Down(out);
@@ -493,16 +493,16 @@ class Link::Impl {
 Link::Link(LinkOptions options, std::shared_ptr<AgentInbox> inbox)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(inbox))) {}
 Link::~Link() = default;
-void Link::Handle(const AgentInput& input, Ms now, std::vector<BenchEvent>* out) {
+void Link::Handle(const AgentInput& input, Ms now, std::vector<NodeEvent>* out) {
   impl_->Handle(input, now, out);
 }
-void Link::Tick(Ms now, std::vector<BenchEvent>* out) { impl_->Tick(now, out); }
+void Link::Tick(Ms now, std::vector<NodeEvent>* out) { impl_->Tick(now, out); }
 Ms Link::NextDeadline(Ms now) const { return impl_->NextDeadline(now); }
 void Link::Send(const AgentMessage& message, Ms now) { impl_->Send(message, now); }
 void Link::Consumed() { impl_->Consumed(); }
 bool Link::up() const { return impl_->up(); }
 std::uint64_t Link::stream() const { return impl_->stream(); }
-void Link::Drop(const std::string& why, std::vector<BenchEvent>* out) { impl_->Drop(why, out); }
+void Link::Drop(const std::string& why, std::vector<NodeEvent>* out) { impl_->Drop(why, out); }
 void Link::Close(Ms now) { impl_->Close(now); }
 bool Link::closed() const { return impl_->closed(); }
 

@@ -3,14 +3,14 @@
 //   Link link(coordinator, inbox);
 //   link.Handle(input, now, &events);      // for inputs of the stream
 //   link.Tick(now, &events);               // at NextDeadline
-//   link.Send(message, now);               // what the bench wants said
+//   link.Send(message, now);               // what the supervisor wants said
 //   link.Consumed();                       // the events were stepped: the next message may be read
 //
 // LinkUp is said when a connection stands and before anything was sent; then nothing is sent but
-// what Send is given (the bench's Hello first) and, once the coordinator has said how often,
+// what Send is given (the supervisor's Hello first) and, once the coordinator has said how often,
 // heartbeats. LinkDown follows every LinkUp when the stream ends, for whatever reason; everything
-// not yet written is dropped then, and while no stream stands Send drops as well: the bench says it
-// again.
+// not yet written is dropped then, and while no stream stands Send drops as well: the supervisor
+// says it again.
 //
 // It logs once that the coordinator cannot be reached, or refuses this agent and why, and once that
 // it is attached.
@@ -31,7 +31,7 @@
 
 #include "agent/inbox.h"
 #include "base/status.h"
-#include "core/bench.h"
+#include "core/node/supervisor.h"
 
 namespace assay {
 
@@ -55,8 +55,8 @@ class Link {
   Link(LinkOptions options, std::shared_ptr<AgentInbox> inbox);
   ~Link();
 
-  void Handle(const AgentInput& input, Ms now, std::vector<BenchEvent>* out);
-  void Tick(Ms now, std::vector<BenchEvent>* out);
+  void Handle(const AgentInput& input, Ms now, std::vector<NodeEvent>* out);
+  void Tick(Ms now, std::vector<NodeEvent>* out);
   Ms NextDeadline(Ms now) const;
   void Send(const AgentMessage& message, Ms now);
   void Consumed();
@@ -65,7 +65,7 @@ class Link {
   std::uint64_t stream() const;  // which one is up, never the same twice; 0: none
 
   // Ends the stream, so that everything is said anew on the next.
-  void Drop(const std::string& why, std::vector<BenchEvent>* out);
+  void Drop(const std::string& why, std::vector<NodeEvent>* out);
 
   // Sends what is queued, says goodbye and starts nothing any more; closed() within 1 s of ticks.
   void Close(Ms now);

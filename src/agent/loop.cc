@@ -9,10 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "base/ids.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/wall_clock.h"
-#include "core/ids.h"
-#include "core/text.h"
 
 namespace assay {
 namespace {
@@ -68,15 +68,15 @@ AgentLoop::AgentLoop(LoopOptions options, Node self, Spooled spooled, LinkOption
       inbox_(std::move(inbox)),
       link_(std::move(link), inbox_),
       workers_(std::move(worker)),
-      bench_(self_, std::move(spooled)) {}
+      supervisor_(self_, std::move(spooled)) {}
 
 AgentLoop::~AgentLoop() = default;
 
 void AgentLoop::Run() {
-  StepAll({BenchTicked{}});
+  StepAll({NodeTicked{}});
   while (!Finished()) {
     Wait();
-    std::vector<BenchEvent> events = std::exchange(held_, {});
+    std::vector<NodeEvent> events = std::exchange(held_, {});
     Collect(&events);
     if (stop_ == Stop::kAbandoned) break;
     StepAll(events);
@@ -87,7 +87,7 @@ void AgentLoop::Run() {
 
 void AgentLoop::Wait() {
   const Ms now = clock_.Now();
-  Ms until = std::min({link_.NextDeadline(now), workers_.NextDeadline(now), bench_due_});
+  Ms until = std::min({link_.NextDeadline(now), workers_.NextDeadline(now), supervisor_due_});
   if (forced_by_ != 0) until = std::min(until, forced_by_);
   if (leave_by_ > now) until = std::min(until, leave_by_);
   if (until - now >= kRest) spool_->Idle();
@@ -102,7 +102,7 @@ void AgentLoop::Wait() {
   clock_.StoodStill(overslept);
 }
 
-void AgentLoop::TakeInputs(std::vector<BenchEvent>* events) {
+void AgentLoop::TakeInputs(std::vector<NodeEvent>* events) {
   const Ms now = clock_.Now();
   inputs_.clear();
   inbox_->Drain(&inputs_, kInputsMax);
@@ -127,8 +127,8 @@ void AgentLoop::TakeInputs(std::vector<BenchEvent>* events) {
   link_.Tick(now, events);
 }
 
-void AgentLoop::Collect(std::vector<BenchEvent>* events) {
-  std::vector<BenchEvent> later;
+void AgentLoop::Collect(std::vector<NodeEvent>* events) {
+  std::vector<NodeEvent> later;
   TakeInputs(&later);
   const Ms now = clock_.Now();
   workers_.Collect(now, &later);
@@ -145,15 +145,15 @@ void AgentLoop::Collect(std::vector<BenchEvent>* events) {
     forced_by_ = now + kForcedWait;
   }
   std::move(later.begin(), later.end(), std::back_inserter(*events));
-  if (now >= bench_due_) events->push_back(BenchTicked{});
+  if (now >= supervisor_due_) events->push_back(NodeTicked{});
 }
 
-void AgentLoop::StepAll(const std::vector<BenchEvent>& events) {
+void AgentLoop::StepAll(const std::vector<NodeEvent>& events) {
   if (events.empty()) return;
   memory_.Worked();
   const Ms now = clock_.Now();
-  BenchOutput out;
-  for (const BenchEvent& event : events) bench_.Step(event, now, &out);
+  NodeOutput out;
+  for (const NodeEvent& event : events) supervisor_.Step(event, now, &out);
   const std::uint64_t stream = link_.stream();
   if (!out.records.empty() && !Commit(out.records)) {
     if (link_.stream() == stream) RefuseNewRuns(out.records);
@@ -161,11 +161,11 @@ void AgentLoop::StepAll(const std::vector<BenchEvent>& events) {
     return;
   }
   for (const SpoolRecord& record : out.records) Say(record);
-  for (const BenchEffect& effect : out.effects) Perform(effect, stream);
-  bench_due_ = bench_.NextDeadline(clock_.Now());
+  for (const NodeEffect& effect : out.effects) Perform(effect, stream);
+  supervisor_due_ = supervisor_.NextDeadline(clock_.Now());
 }
 
-void AgentLoop::Perform(const BenchEffect& effect, std::uint64_t stream) {
+void AgentLoop::Perform(const NodeEffect& effect, std::uint64_t stream) {
   const Ms now = clock_.Now();
   if (const auto* send = std::get_if<SendToCoordinator>(&effect)) {
     if (link_.stream() == stream) link_.Send(send->message, now);
@@ -191,9 +191,9 @@ bool AgentLoop::Finished() {
     LogError("a worker process cannot be ended; it is left behind with its device");
     return true;
   }
-  if (!bench_.idle() || !workers_.empty() || !held_.empty()) return false;
+  if (!supervisor_.idle() || !workers_.empty() || !held_.empty()) return false;
   if (leave_by_ == 0) leave_by_ = now + kAckWait;
-  if (bench_.owing() && link_.up() && now < leave_by_) return false;
+  if (supervisor_.owing() && link_.up() && now < leave_by_) return false;
   link_.Close(now);
   return link_.closed() || now >= leave_by_ + kAckWait;
 }
@@ -226,8 +226,8 @@ void AgentLoop::WaitForDisk(Ms pause) {
   }
 }
 
-// A run that was never stored has begun nothing and is forgotten with the bench: what is said of it
-// needs no spool. If it gets lost, the run is assigned again.
+// A run that was never stored has begun nothing and is forgotten with the supervisor: what is said
+// of it needs no spool. If it gets lost, the run is assigned again.
 void AgentLoop::RefuseNewRuns(const std::vector<SpoolRecord>& records) {
   Outcomes refused;
   const std::string detail =
@@ -255,7 +255,7 @@ bool AgentLoop::LeavesWithoutDisk() const {
 void AgentLoop::BeginAnew() {
   if (!workers_.empty()) LogError("ending the tests under way: their outcomes cannot be stored");
   workers_.KillAll();
-  std::vector<BenchEvent> dropped;
+  std::vector<NodeEvent> dropped;
   const Ms killed_by = clock_.Now() + kKilledWait;
   for (Ms now = clock_.Now(); !workers_.empty() && now < killed_by; now = clock_.Now()) {
     PollFor({workers_.poll_fd()}, killed_by - now);
@@ -270,13 +270,13 @@ void AgentLoop::BeginAnew() {
     }
     Result<Spooled> spooled = spool_->Load();
     if (spooled.ok()) {
-      bench_ = Bench(self_, std::move(spooled).value());
+      supervisor_ = Supervisor(self_, std::move(spooled).value());
       break;
     }
     WaitForDisk(kCommitPauseMost);
   }
   told_ = Stop::kNo;
-  bench_due_ = 0;
+  supervisor_due_ = 0;
 }
 
 }  // namespace assay

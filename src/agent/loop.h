@@ -1,12 +1,12 @@
-// The agent's one thread: takes what has happened as one batch, steps it through the bench, commits
-// the batch's records to the spool, and then does what the bench wants done.
+// The agent's one thread: takes what has happened as one batch, steps it through the supervisor,
+// commits the batch's records to the spool, and then does what the supervisor wants done.
 //
 // 1. No effect is performed before the records of its batch are committed.
 // 2. While a commit fails nothing else is stepped: workers go on, the link is kept up, the same
-//    commit is tried again. After commit_patience the workers are killed and the bench is made anew
-//    from the spool, as after a restart of the agent: what had begun is answered `1 agent restarted
-//    during the test` once its device is safe and the disk takes records again. A run that could
-//    not be stored at all is answered at once with what is wrong with the disk.
+//    commit is tried again. After commit_patience the workers are killed and the supervisor is made
+//    anew from the spool, as after a restart of the agent: what had begun is answered `1 agent
+//    restarted during the test` once its device is safe and the disk takes records again. A run
+//    that could not be stored at all is answered at once with what is wrong with the disk.
 // 3. Messages of a batch go to the stream that stood when it was stepped, or nowhere.
 //
 // Thread safety: none; Run is the thread.
@@ -21,7 +21,7 @@
 #include "agent/link.h"
 #include "agent/workers.h"
 #include "base/memory.h"
-#include "core/bench.h"
+#include "core/node/supervisor.h"
 #include "store/spool.h"
 
 namespace assay {
@@ -60,10 +60,10 @@ class AgentLoop {
   enum class Stop : std::uint8_t { kNo, kAsked, kForced, kAbandoned };
 
   void Wait();
-  void TakeInputs(std::vector<BenchEvent>* events);
-  void Collect(std::vector<BenchEvent>* events);
-  void StepAll(const std::vector<BenchEvent>& events);
-  void Perform(const BenchEffect& effect, std::uint64_t stream);
+  void TakeInputs(std::vector<NodeEvent>* events);
+  void Collect(std::vector<NodeEvent>* events);
+  void StepAll(const std::vector<NodeEvent>& events);
+  void Perform(const NodeEffect& effect, std::uint64_t stream);
   bool Finished();
 
   bool Commit(const std::vector<SpoolRecord>& records);
@@ -79,13 +79,13 @@ class AgentLoop {
   const std::shared_ptr<AgentInbox> inbox_;
   Link link_;
   Workers workers_;
-  Bench bench_;
+  Supervisor supervisor_;
 
   std::vector<AgentInput> inputs_;
-  std::vector<BenchEvent> held_;  // happened while a commit was tried again
-  Stop stop_ = Stop::kNo;         // what was asked for
-  Stop told_ = Stop::kNo;         // what the bench knows of it
-  Ms bench_due_ = 0;
+  std::vector<NodeEvent> held_;  // happened while a commit was tried again
+  Stop stop_ = Stop::kNo;        // what was asked for
+  Stop told_ = Stop::kNo;        // what the supervisor knows of it
+  Ms supervisor_due_ = 0;
   MemoryKeeper memory_;
   Ms forced_by_ = 0;  // a process that cannot be ended is left behind then
   Ms leave_by_ = 0;   // 0: not leaving yet

@@ -12,8 +12,8 @@
 #include <optional>
 #include <utility>
 
-#include "agent/spawn_process.h"
-#include "core/text.h"
+#include "base/process/spawn.h"
+#include "base/text.h"
 #include "driver/frame.h"
 
 namespace assay {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "core/text.h"
+#include "base/text.h"
 #include "wire/fleet_wire.h"
 
 namespace assay {
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kShownReason = 300;
 
-// "signal 11", "exit status 7"; what it printed last follows after a newline (bench.h).
+// "signal 11", "exit status 7"; what it printed last follows after a newline (supervisor.h).
 std::string How(const WorkerExited& exited) {
   std::string how;
   if (!exited.bad_frame.empty()) {
@@ -59,7 +59,7 @@ Workers::~Workers() {
   KillAll();
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::seconds(1);
-  std::vector<BenchEvent> dropped;
+  std::vector<NodeEvent> dropped;
   while (!processes_.empty() && Clock::now() < end) {
     pollfd look{epoll_, POLLIN, 0};
     poll(&look, 1, 50);
@@ -107,7 +107,8 @@ bool Workers::Send(Process* to, const driver::ToWorker& message, Status* status)
 void Workers::Tell(const WorkerKey& key, const driver::ToWorker& message) {
   Process* to = Find(key);
   Status status;
-  if (to == nullptr || Send(to, message, &status)) return;  // gone: the bench hears it in a moment
+  if (to == nullptr || Send(to, message, &status))
+    return;  // gone: the supervisor hears it in a moment
   LogWarn("killing the worker of device " + std::to_string(to->device) + " (rank " +
           std::to_string(key.rank) + " of run " + std::to_string(key.run) + "): " + status.text());
   to->process->Kill();
@@ -166,8 +167,8 @@ void Workers::KillAll() {
 
 // --- From the workers -------------------------------------------------------------------------
 
-void Workers::Collect(Ms now, std::vector<BenchEvent>* out) {
-  for (BenchEvent& event : waiting_) out->push_back(std::move(event));
+void Workers::Collect(Ms now, std::vector<NodeEvent>* out) {
+  for (NodeEvent& event : waiting_) out->push_back(std::move(event));
   waiting_.clear();
   std::array<epoll_event, 64> ready;
   const int count = epoll_wait(epoll_, ready.data(), static_cast<int>(ready.size()), 0);
@@ -196,7 +197,7 @@ Ms Workers::NextDeadline(Ms now) const {
   return next;
 }
 
-void Workers::Take(Process* from, WorkerEvent event, std::vector<BenchEvent>* out) {
+void Workers::Take(Process* from, WorkerEvent event, std::vector<NodeEvent>* out) {
   if (from->safing) {
     TakeSafing(from, std::move(event), out);
   } else {
@@ -204,10 +205,10 @@ void Workers::Take(Process* from, WorkerEvent event, std::vector<BenchEvent>* ou
   }
 }
 
-void Workers::TakeWork(const Process& from, WorkerEvent event, std::vector<BenchEvent>* out) {
+void Workers::TakeWork(const Process& from, WorkerEvent event, std::vector<NodeEvent>* out) {
   struct Translate {
     const Process& from;
-    std::vector<BenchEvent>* out;
+    std::vector<NodeEvent>* out;
 
     void operator()(driver::DeviceOpened& said) {
       if (said.error.empty()) {
@@ -235,14 +236,14 @@ void Workers::TakeWork(const Process& from, WorkerEvent event, std::vector<Bench
       }
       out->push_back(WorkerGone{from.key, How(exited)});
     }
-    void operator()(driver::OpStarted&) {}  // the bench knows: it told the worker to
+    void operator()(driver::OpStarted&) {}  // the supervisor knows: it told the worker to
     void operator()(driver::DevicesListed&) {}
     void operator()(driver::MadeSafe&) {}
   };
   std::visit(Translate{from, out}, event);
 }
 
-void Workers::TakeSafing(Process* from, WorkerEvent event, std::vector<BenchEvent>* out) {
+void Workers::TakeSafing(Process* from, WorkerEvent event, std::vector<NodeEvent>* out) {
   if (driver::MadeSafe* said = std::get_if<driver::MadeSafe>(&event)) {
     from->answered = true;
     from->safe = std::move(*said);

@@ -1,12 +1,12 @@
-// The agent's worker processes: does what the bench's effects say of workers and devices, and turns
-// what the processes answer into the bench's events.
+// The agent's worker processes: does what the supervisor's effects say of workers and devices, and
+// turns what the processes answer into the supervisor's events.
 //
 //   Workers workers(spec);
 //   workers.Perform(effect);
 //   poll workers.poll_fd() for reading, until workers.NextDeadline(now); then
 //   workers.Collect(now, &events);
 //
-// What the bench relies on:
+// What the supervisor relies on:
 // 1. Each SpawnWorker is followed by exactly one WorkerGone, each MakeSafe by exactly one
 //    DeviceSafe, and nothing of that process comes after it: it has been reaped.
 // 2. A device is made safe in a process of its own, killed after the effect's timeout. What could
@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "agent/worker_process.h"
-#include "core/bench.h"
+#include "core/node/supervisor.h"
 
 namespace assay {
 
@@ -42,7 +42,7 @@ class Workers {
   void Perform(const KillWorker& effect);
   void Perform(const MakeSafe& effect, Ms now);
 
-  void Collect(Ms now, std::vector<BenchEvent>* out);
+  void Collect(Ms now, std::vector<NodeEvent>* out);
   Ms NextDeadline(Ms now) const;
 
   // Valid as long as the object lives.
@@ -67,16 +67,16 @@ class Workers {
   void Tell(const WorkerKey& key, const driver::ToWorker& message);
   bool Send(Process* to, const driver::ToWorker& message, Status* status);
 
-  void Take(Process* from, WorkerEvent event, std::vector<BenchEvent>* out);
-  void TakeWork(const Process& from, WorkerEvent event, std::vector<BenchEvent>* out);
-  void TakeSafing(Process* from, WorkerEvent event, std::vector<BenchEvent>* out);
+  void Take(Process* from, WorkerEvent event, std::vector<NodeEvent>* out);
+  void TakeWork(const Process& from, WorkerEvent event, std::vector<NodeEvent>* out);
+  void TakeSafing(Process* from, WorkerEvent event, std::vector<NodeEvent>* out);
 
   const WorkerSpec spec_;
   const int epoll_;
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, Process> processes_;
   std::map<WorkerKey, std::uint64_t> by_key_;  // those that test
-  std::vector<BenchEvent> waiting_;            // of processes that could not be started
+  std::vector<NodeEvent> waiting_;             // of processes that could not be started
 };
 
 // What driver and devices there are, asked in a process of its own: the driver is never called in

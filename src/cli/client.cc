@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {

@@ -10,7 +10,7 @@
 #include "admin.grpc.pb.h"
 #include "base/status.h"
 #include "cli/address.h"
-#include "cli/flags.h"
+#include "cli/flags/flags.h"
 
 namespace assay {
 

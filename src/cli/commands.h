@@ -18,7 +18,6 @@ struct Command {
 // In the order of --help.
 const std::vector<Command>& Commands();
 
-int RunDaemon(Args args);  // --role=...
 int JobApply(Args args);
 int JobStatus(Args args);
 int JobList(Args args);

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/text.h"
 #include "base/version.h"
-#include "cli/flags.h"
-#include "cli/nearest.h"
-#include "core/text.h"
+#include "cli/flags/flags.h"
+#include "cli/flags/nearest.h"
 
 namespace assay {
 namespace {
@@ -38,11 +38,7 @@ int UnknownCommand(const Args& args) {
   return kExitFailed;
 }
 
-}  // namespace
-
-namespace {
-
-int Run(Args args) {
+int Run(Args args, RunRoles run_roles) {
   if (args.empty()) {
     std::cerr << "assay: say a role (--role=coordinator, --role=agent) or a command\n"
                  "`assay --help` lists them\n";
@@ -53,7 +49,7 @@ int Run(Args args) {
     return kExitOk;
   }
   if (args[0] == "help" && args.size() == 1) args[0] = "--help";
-  if (args[0].starts_with("-")) return RunDaemon(std::move(args));
+  if (args[0].starts_with("-")) return run_roles(std::move(args));
   for (const Command& command : Commands()) {
     const std::string path(command.path);
     const std::size_t space = path.find(' ');
@@ -68,8 +64,8 @@ int Run(Args args) {
 
 }  // namespace
 
-int Dispatch(Args args) {
-  const int status = Run(std::move(args));
+int Dispatch(Args args, RunRoles run_roles) {
+  const int status = Run(std::move(args), run_roles);
   std::cout.flush();
   if (std::cout.good()) return status;
   std::cerr << "assay: what was to be printed could not be written to standard output\n";

@@ -5,7 +5,11 @@
 
 namespace assay {
 
-// Runs it and returns the exit status. `args` are all words after the program's name.
-int Dispatch(Args args);
+// Starts the roles that `args` ask for and returns the exit status (roles/daemon.h).
+using RunRoles = int (*)(Args args);
+
+// Runs the command, or `run_roles` when the first word is a flag. Returns the exit status. `args`
+// are all words after the program's name.
+int Dispatch(Args args, RunRoles run_roles);
 
 }  // namespace assay

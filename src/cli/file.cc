@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace assay {
 

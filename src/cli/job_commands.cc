@@ -1,11 +1,11 @@
+#include "base/text.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/output.h"
 #include "cli/state_lines.h"
 #include "cli/table.h"
-#include "core/rank_table.h"
-#include "core/text.h"
+#include "rank_table/rank_table.h"
 
 namespace assay {
 namespace {

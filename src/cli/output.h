@@ -8,8 +8,8 @@
 
 #include "admin.pb.h"
 #include "base/status.h"
-#include "cli/flags.h"
-#include "core/rank_table.h"
+#include "cli/flags/flags.h"
+#include "rank_table/rank_table.h"
 
 namespace assay {
 

@@ -1,11 +1,11 @@
 #include <charconv>
 
+#include "base/text.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cli/table.h"
-#include "core/text.h"
 
 namespace assay {
 namespace {

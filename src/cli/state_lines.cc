@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids.h"
+#include "base/text.h"
+#include "cli/flags/nearest.h"
 #include "cli/interrupt.h"
-#include "cli/nearest.h"
 #include "cli/output.h"
-#include "core/ids.h"
 #include "core/model.h"
-#include "core/text.h"
 
 namespace assay {
 namespace {

@@ -3,13 +3,13 @@
 #include <chrono>
 #include <thread>
 
+#include "base/text.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cli/table.h"
-#include "core/text.h"
 
 namespace assay {
 namespace {

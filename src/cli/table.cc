@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <ctime>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace assay {
 

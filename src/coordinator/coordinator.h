@@ -18,9 +18,9 @@
 #include <string>
 
 #include "base/status.h"
-#include "coordinator/intake.h"
-#include "coordinator/storage.h"
-#include "core/cluster.h"
+#include "control/intake.h"
+#include "core/cluster/cluster.h"
+#include "store/storage.h"
 
 namespace assay {
 

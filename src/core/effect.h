@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "core/event.h"
-#include "core/link.h"
+#include "core/fleet_message.h"
 #include "core/model.h"
 #include "core/signal.h"
 

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/link.h"
+#include "core/fleet_message.h"
 #include "core/model.h"
 
 namespace assay {

@@ -6,10 +6,10 @@
 #include <memory>
 #include <utility>
 
-#include "core/hccl_json.h"
-#include "core/ids.h"
-#include "core/json_text.h"
-#include "core/text.h"
+#include "base/ids.h"
+#include "base/text.h"
+#include "rank_table/hccl_json.h"
+#include "rank_table/json_text.h"
 
 namespace assay {
 namespace {

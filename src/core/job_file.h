@@ -10,7 +10,7 @@
 
 #include "core/event.h"
 #include "core/model.h"
-#include "core/rank_table.h"
+#include "rank_table/rank_table.h"
 
 namespace assay {
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/op.h"
-#include "core/rank_table.h"
 #include "core/run_state.h"
+#include "rank_table/rank_table.h"
 
 namespace assay {
 

@@ -1,6 +1,6 @@
 #include "driver/driver.h"
 
-#include "core/text.h"
+#include "base/text.h"
 #include "driver/host/host_driver.h"
 #include "driver/sim/sim_driver.h"
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "driver/driver.h"
 #include "driver/frame.h"
 #include "driver/message.h"

@@ -19,8 +19,8 @@
 #include <span>
 #include <string>
 
+#include "base/file_lock.h"
 #include "base/status.h"
-#include "store/lock_file.h"
 #include "store/sqlite.h"
 
 namespace assay {

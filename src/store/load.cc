@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/hccl_json.h"
+#include "rank_table/hccl_json.h"
 #include "store/text_list.h"
 
 namespace assay {

@@ -35,8 +35,8 @@ Result<std::string> RandomUuid() {
 
 }  // namespace
 
-// All statements of the spool's writing side. They mean what Apply (core/bench.h) means: what is
-// said of a run, rank or op that is not there is nothing.
+// All statements of the spool's writing side. They mean what Apply (core/node/supervisor.h) means:
+// what is said of a run, rank or op that is not there is nothing.
 class SpoolWriter {
  public:
   explicit SpoolWriter(Database* database) : database_(*database) {}

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "core/bench.h"
+#include "core/node/supervisor.h"
 #include "store/database_file.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "fleet.pb.h"
 
 namespace assay {

@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "base/status.h"
-#include "core/link.h"
+#include "core/fleet_message.h"
 
 namespace assay {
 

@@ -1,6 +1,6 @@
 #include "wire/grpc_status.h"
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {

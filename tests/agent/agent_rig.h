@@ -5,7 +5,7 @@
 #include <string>
 
 #include "agent/agent.h"
-#include "core/link.h"
+#include "core/fleet_message.h"
 #include "tests/support/temp_dir.h"
 
 namespace assay {

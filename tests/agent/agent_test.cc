@@ -205,7 +205,7 @@ TEST_CASE("what is said twice is done once", "[agent]") {
   MustAnswer(&coordinator, 4);
   REQUIRE(coordinator.Say(CoordinatorMessage(Start{9})));
   REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(9, 2))));
-  // The bench says outcomes again after a repeated assignment: the same ones.
+  // The supervisor says outcomes again after a repeated assignment: the same ones.
   REQUIRE(coordinator.Until([](const Heard& heard) {
     return heard.outcomes.at({9, 100, Op::kAic}).size() >= 2;
   }));

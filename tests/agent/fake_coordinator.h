@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "core/link.h"
+#include "core/fleet_message.h"
 
 namespace assay {
 

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "tests/support/cluster_world.h"
 
 using namespace assay;

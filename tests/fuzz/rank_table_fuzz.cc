@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/rank_table.h"
-#include "tests/core/hccl_json_invariants.h"
-#include "tests/core/rank_table_invariants.h"
+#include "rank_table/rank_table.h"
+#include "tests/rank_table/hccl_json_invariants.h"
+#include "tests/rank_table/invariants.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -22,21 +22,21 @@ Agent::Agent(World* world, Checker* checker, int index)
 }
 
 void Agent::Start() {
-  if (bench_) return;
+  if (supervisor_) return;
   world_.Trace(self_.name.c_str(), [&] { return "starts as " + self_.identity; });
   ++life_;
   clock_ = world_.Below(10'000'000) - 500'000;
   tick_at_.reset();
   stopping_ = false;
-  bench_.emplace(self_, spool_);
+  supervisor_.emplace(self_, spool_);
   TickLater();
   ConnectLater();
 }
 
 void Agent::Die() {
-  if (!bench_) return;
+  if (!supervisor_) return;
   world_.Trace(self_.name.c_str(), [] { return std::string("dies"); });
-  bench_.reset();
+  supervisor_.reset();
   ++life_;
   workers_.clear();
   link_.reset();
@@ -50,18 +50,18 @@ void Agent::Die() {
 }
 
 void Agent::Stop(Ms grace) {
-  if (!bench_) return;
+  if (!supervisor_) return;
   stopping_ = true;
   Step(StopAsked{grace});
   Later(world_.Delay(60'000), StopForced{});
 }
 
 void Agent::Hear(LinkId link, CoordinatorMessage message) {
-  if (bench_ && link_ == link) Step(CoordinatorSaid{std::move(message)});
+  if (supervisor_ && link_ == link) Step(CoordinatorSaid{std::move(message)});
 }
 
 void Agent::Lost(LinkId link) {
-  if (!bench_ || link_ != link) return;
+  if (!supervisor_ || link_ != link) return;
   link_.reset();
   ConnectLater();
   Step(LinkDown{});
@@ -69,7 +69,7 @@ void Agent::Lost(LinkId link) {
 
 void Agent::ConnectLater() {
   world_.At(world_.Delay(5'000), [this, life = life_] {
-    if (life != life_ || !bench_ || link_) return;
+    if (life != life_ || !supervisor_ || link_) return;
     link_ = connect();
     if (!link_) return ConnectLater();
     Step(LinkUp{});
@@ -77,29 +77,29 @@ void Agent::ConnectLater() {
 }
 
 std::string Agent::Pending() const {
-  if (!bench_) return "agent " + self_.name + " is down";
+  if (!supervisor_) return "agent " + self_.name + " is down";
   if (!link_) return "agent " + self_.name + " has no link";
-  if (!bench_->idle()) return "agent " + self_.name + " is not idle";
-  if (bench_->owing()) return "agent " + self_.name + " owes an outcome";
+  if (!supervisor_->idle()) return "agent " + self_.name + " is not idle";
+  if (supervisor_->owing()) return "agent " + self_.name + " owes an outcome";
   if (!spool_.empty()) return "agent " + self_.name + " has a run in its spool";
   return "";
 }
 
 // What a worker says reaches the agent of its own life.
-void Agent::Later(Ms delay, BenchEvent event) {
+void Agent::Later(Ms delay, NodeEvent event) {
   world_.At(delay, [this, life = life_, said = std::move(event)] {
-    if (life == life_ && bench_) Step(said);
+    if (life == life_ && supervisor_) Step(said);
   });
 }
 
-void Agent::Step(const BenchEvent& event) {
+void Agent::Step(const NodeEvent& event) {
   world_.Trace(self_.name.c_str(), [&] { return Text(event); });
   if (const auto* gone = std::get_if<WorkerGone>(&event)) workers_.erase(gone->worker);
   if (const auto* safe = std::get_if<DeviceSafe>(&event)) {
     checker_.DeviceSafed(index_, safe->worker);
   }
-  BenchOutput out;
-  bench_->Step(event, Now(), &out);
+  NodeOutput out;
+  supervisor_->Step(event, Now(), &out);
   ++world_.steps;
   if (Fails(world_.faults.agent_dies) || Fails(world_.faults.spool_fails)) return Die();
   for (const SpoolRecord& record : out.records) {
@@ -109,27 +109,28 @@ void Agent::Step(const BenchEvent& event) {
     }
     Apply(record, &spool_);
   }
-  world_.Require(spool_ == bench_->spooled(), "an agent's spool is not what its bench has");
+  world_.Require(spool_ == supervisor_->spooled(),
+                 "an agent's spool is not what its supervisor has");
   if (Fails(world_.faults.agent_dies)) return Die();
   const int life = life_;
-  for (const BenchEffect& effect : out.effects) {
+  for (const NodeEffect& effect : out.effects) {
     world_.Trace(self_.name.c_str(), [&] { return "-> " + Text(effect); });
     std::visit([this](const auto& one) { Perform(one); }, effect);
     if (life != life_) return;
     if (Fails(world_.faults.agent_dies)) return Die();
   }
-  if (stopping_ && bench_->idle()) return Die();
+  if (stopping_ && supervisor_->idle()) return Die();
   TickLater();
 }
 
 void Agent::TickLater() {
-  const Ms due = std::max(bench_->NextDeadline(Now()), Now());
+  const Ms due = std::max(supervisor_->NextDeadline(Now()), Now());
   if (tick_at_ && *tick_at_ <= due) return;
   tick_at_ = due;
   world_.At(due - Now(), [this, due, life = life_] {
-    if (life != life_ || !bench_ || tick_at_ != due) return;
+    if (life != life_ || !supervisor_ || tick_at_ != due) return;
     tick_at_.reset();
-    Step(BenchTicked{});
+    Step(NodeTicked{});
   });
 }
 
@@ -207,7 +208,7 @@ void Agent::Perform(const KillWorker& effect) {
 }
 void Agent::Dies(const WorkerKey& key, Ms delay, const std::string& how) {
   world_.At(delay, [this, life = life_, key, how] {
-    if (life != life_ || !bench_) return;
+    if (life != life_ || !supervisor_) return;
     const auto worker = workers_.find(key);
     if (worker == workers_.end() || std::exchange(worker->second.gone, true)) return;
     checker_.WorkerGone(index_, key);

@@ -1,5 +1,5 @@
-// An agent's process: the real Bench, its spool, and the workers of its devices, which open, fail
-// to open, answer with any code, answer late, hang or crash.
+// An agent's process: the real Supervisor, its spool, and the workers of its devices, which open,
+// fail to open, answer with any code, answer late, hang or crash.
 //
 // It dies at any point: before its commit, after it, in the middle of performing effects; a commit
 // of its spool that fails is a death too. Its workers die with it. Its clock is its own.
@@ -9,8 +9,8 @@
 #include <map>
 #include <optional>
 
-#include "core/bench.h"
 #include "core/event.h"
+#include "core/node/supervisor.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/world.h"
 
@@ -43,8 +43,8 @@ class Agent {
   };
   Ms Now() const { return world_.now() + clock_; }
   bool Fails(int permille) { return !world_.healed && world_.Chance(permille); }
-  void Later(Ms delay, BenchEvent event);
-  void Step(const BenchEvent& event);
+  void Later(Ms delay, NodeEvent event);
+  void Step(const NodeEvent& event);
   void TickLater();
   void ConnectLater();
 
@@ -67,7 +67,7 @@ class Agent {
   const int index_;
   Node self_;
   Spooled spool_;
-  std::optional<Bench> bench_;
+  std::optional<Supervisor> supervisor_;
   std::map<WorkerKey, Worker> workers_;
   std::optional<LinkId> link_;
   std::optional<Ms> tick_at_;

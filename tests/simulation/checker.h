@@ -18,8 +18,8 @@
 #include <set>
 #include <string>
 
-#include "core/bench.h"
-#include "core/cluster.h"
+#include "core/cluster/cluster.h"
+#include "core/node/supervisor.h"
 #include "tests/simulation/disk.h"
 #include "tests/simulation/world.h"
 

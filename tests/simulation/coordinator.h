@@ -9,7 +9,7 @@
 #include <functional>
 #include <optional>
 
-#include "core/cluster.h"
+#include "core/cluster/cluster.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/disk.h"
 #include "tests/simulation/world.h"

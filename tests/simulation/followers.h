@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/job_board.h"
+#include "control/job_board.h"
 #include "core/effect.h"
 #include "tests/simulation/disk.h"
 #include "tests/simulation/world.h"

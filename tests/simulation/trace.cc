@@ -107,7 +107,7 @@ struct Lines {
     return "end link " + U(e.link) + " " + e.status.text();
   }
 
-  // The bench
+  // The supervisor
   std::string operator()(const LinkUp&) const { return "link up"; }
   std::string operator()(const LinkDown&) const { return "link down"; }
   std::string operator()(const CoordinatorSaid& e) const { return "hears " + Text(e.message); }
@@ -126,7 +126,7 @@ struct Lines {
   }
   std::string operator()(const StopAsked&) const { return "stop asked"; }
   std::string operator()(const StopForced&) const { return "stop forced"; }
-  std::string operator()(const BenchTicked&) const { return "tick"; }
+  std::string operator()(const NodeTicked&) const { return "tick"; }
   std::string operator()(const SendToCoordinator& e) const { return "says " + Text(e.message); }
   std::string operator()(const SpawnWorker& e) const {
     return "spawn " + Of(e.worker) + " on device " + N(e.device);
@@ -145,8 +145,8 @@ std::string Text(const Event& event) { return std::visit(Lines(), event); }
 std::string Text(const Effect& effect) { return std::visit(Lines(), effect); }
 std::string Text(const AgentMessage& message) { return std::visit(Lines(), message); }
 std::string Text(const CoordinatorMessage& message) { return std::visit(Lines(), message); }
-std::string Text(const BenchEvent& event) { return std::visit(Lines(), event); }
-std::string Text(const BenchEffect& effect) { return std::visit(Lines(), effect); }
+std::string Text(const NodeEvent& event) { return std::visit(Lines(), event); }
+std::string Text(const NodeEffect& effect) { return std::visit(Lines(), effect); }
 std::string Text(const OutcomeKey& key) { return Of(key.run, key.rank) + "." + Named(key.op); }
 
 }  // namespace assay::simulation

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "core/bench.h"
 #include "core/effect.h"
 #include "core/event.h"
+#include "core/node/supervisor.h"
 
 namespace assay::simulation {
 
@@ -13,8 +13,8 @@ std::string Text(const Event& event);
 std::string Text(const Effect& effect);
 std::string Text(const AgentMessage& message);
 std::string Text(const CoordinatorMessage& message);
-std::string Text(const BenchEvent& event);
-std::string Text(const BenchEffect& effect);
+std::string Text(const NodeEvent& event);
+std::string Text(const NodeEffect& effect);
 std::string Text(const OutcomeKey& key);
 
 }  // namespace assay::simulation

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/cluster.h"
-#include "core/rank_table.h"
+#include "core/cluster/cluster.h"
+#include "rank_table/rank_table.h"
 
 namespace assay {
 

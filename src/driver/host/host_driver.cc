@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "driver/host/copies.h"
 #include "driver/host/cpu.h"
 #include "driver/host/fault.h"

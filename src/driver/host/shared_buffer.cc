@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace assay::driver {
 namespace {

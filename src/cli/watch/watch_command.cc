@@ -1,0 +1,388 @@
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "cli/watch/job_feed.h"
+#include "cli/watch/job_rows.h"
+#include "cli/watch/known_jobs.h"
+#include "cli/watch/live_screen.h"
+
+namespace assay {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+using Kind = JobFeed::News::Kind;
+
+constexpr char kCommand[] = "assay watch jobs";
+constexpr milliseconds kFrame{100};      // from one redraw to the next, at least
+constexpr milliseconds kAging{1000};     // and at most, for the ages in it
+constexpr milliseconds kNoneWait{1000};  // until it is asked whether there is any job
+constexpr milliseconds kLook{200};       // how often signals and the reader of a pipe are looked at
+
+constexpr char kDetails[] =
+    "On a terminal: a live table of the jobs, those whose state changed last above; q or Ctrl-C "
+    "ends it.\n"
+    "SINCE is the time in the state; of one that began before the command did and has not ended, "
+    "the time\n"
+    "since the job began. A deleted job is shown for 10 s more.\n\n"
+    "In a pipe, or with --json: one JSON object a line for each signal, with the fields of "
+    "ClusterD's\n"
+    "JobSummarySignal as they are on the wire (HcclJson is a text); first the present jobs and "
+    "those\n"
+    "deleted within the last hour (operator delete), then each change. It ends when nobody reads "
+    "it.\n\n"
+    "When the coordinator is away the command waits for it and says so once; then all present jobs "
+    "come\n"
+    "again; in JSON, what went unseen meanwhile is a line with operator delete and no "
+    "deleteTime.\n\n"
+    "Exit status: 0 ended as asked, 1 usage, connection or refusal.\n\n"
+    "Examples:\n"
+    "  assay watch jobs\n"
+    "  assay watch jobs --json | jq -r 'select(.jobStatus == \"failed\") | .jobId'\n"
+    "  assay watch jobs --once --json | jq -s length";
+
+struct Wanted {
+  ClientFlags client;
+  std::string role = "DefaultUser1";
+  bool once = false;
+};
+
+void Say(const std::string& text) { std::cerr << kCommand << ": " << text << '\n'; }
+
+std::string JsonLine(const job::JobSummarySignal& signal) {
+  const Json json{{"uuid", signal.uuid()},
+                  {"jobId", signal.jobid()},
+                  {"jobName", signal.jobname()},
+                  {"namespace", signal.namespace_()},
+                  {"frameWork", signal.framework()},
+                  {"jobStatus", signal.jobstatus()},
+                  {"time", signal.time()},
+                  {"cmIndex", signal.cmindex()},
+                  {"total", signal.total()},
+                  {"HcclJson", signal.hccljson()},
+                  {"deleteTime", signal.deletetime()},
+                  {"sharedTorIp", signal.sharedtorip()},
+                  {"masterAddr", signal.masteraddr()},
+                  {"operator", signal.operator_()},
+                  {"sid", signal.sid()}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+// Standard output as a stream of whole lines that somebody may stop reading.
+class LineOutput {
+ public:
+  // False: it is over; exit_status() says how.
+  bool Write(std::string_view lines) {
+    while (!lines.empty()) {
+      const ssize_t wrote = write(STDOUT_FILENO, lines.data(), lines.size());
+      if (wrote > 0) lines.remove_prefix(static_cast<std::size_t>(wrote));
+      if (wrote >= 0) continue;
+      if (errno == EINTR && Interrupts() == 0) continue;
+      if (errno == EAGAIN) {
+        pollfd wait{STDOUT_FILENO, POLLOUT, 0};
+        poll(&wait, 1, static_cast<int>(kLook.count()));
+        if (Interrupts() == 0) continue;
+      }
+      if (errno == EPIPE || Interrupts() != 0) return false;
+      Say(std::string("standard output: ") + std::strerror(errno));
+      exit_status_ = kExitFailed;
+      return false;
+    }
+    return true;
+  }
+  // Seen without anything to write.
+  static bool ReaderIsGone() {
+    pollfd look{STDOUT_FILENO, 0, 0};
+    return poll(&look, 1, 0) == 1 && (look.revents & (POLLERR | POLLNVAL)) != 0;
+  }
+  int exit_status() const { return exit_status_; }
+
+ private:
+  int exit_status_ = kExitOk;
+};
+
+// Says on standard error what became of the connection, each once.
+class ConnectionTalk {
+ public:
+  void Lost(const Status& why) {
+    if (!away_) Say(why.text() + "; waiting for it");
+    away_ = true;
+  }
+  void Connected() {
+    if (away_) Say("the coordinator is back");
+    away_ = false;
+  }
+
+ private:
+  bool away_ = false;
+};
+
+// No job, no message: so whoever has to know where a snapshot ends asks. REQUIRES: subscribed; a
+// job that is said to be there now is in the snapshot, or comes after it.
+Result<bool> AnyJob(Client* client) {
+  admin::ListJobsRequest request;
+  request.set_limit(1);
+  const auto page = client->Call(&admin::Admin::Stub::ListJobs, request);
+  if (!page.ok()) return page.status();
+  return !page->jobs().empty();
+}
+
+// Every signal as a line, and after a new connection one for each job that went unseen.
+class LineFeed {
+ public:
+  explicit LineFeed(const Wanted& wanted)
+      : feed_(wanted.client.coordinator, wanted.role), client_(wanted.client.coordinator) {}
+
+  int Run() {
+    while (Interrupts() == 0 && !LineOutput::ReaderIsGone()) {
+      JobFeed::News news = feed_.Next(kLook);
+      if (news.kind == Kind::kFailed) return Fail(kCommand, news.status);
+      if (!output_.Write(Take(&news))) return output_.exit_status();
+    }
+    return kExitOk;
+  }
+
+ private:
+  // The lines that the news are.
+  std::string Take(JobFeed::News* news) {
+    switch (news->kind) {
+      case Kind::kConnected:
+        talk_.Connected();
+        snapshot_ = SnapshotCount();
+        jobs_.BeginSnapshot();
+        ask_at_ = jobs_.size() == 0 ? kNever : Clock::now() + kNoneWait;
+        return "";
+      case Kind::kLost:
+        talk_.Lost(news->status);
+        ask_at_ = kNever;
+        return "";
+      case Kind::kSignals:
+        ask_at_ = kNever;
+        return TakeSignals(&news->list);
+      case Kind::kNothing:
+      case Kind::kFailed:
+        break;
+    }
+    if (Clock::now() < ask_at_) return "";
+    const Result<bool> any = AnyJob(&client_);
+    ask_at_ = any.ok() ? kNever : Clock::now() + kNoneWait;
+    return any.ok() && !*any ? LinesOfGone() : "";
+  }
+
+  std::string TakeSignals(job::JobSummarySignalList* list) {
+    const bool in_snapshot = !snapshot_.complete();
+    snapshot_.Add(*list);
+    std::string lines;
+    for (job::JobSummarySignal& signal : *list->mutable_jobsummarysignals()) {
+      lines += JsonLine(signal);
+      jobs_.Apply(std::move(signal));
+    }
+    if (in_snapshot && snapshot_.complete()) lines += LinesOfGone();
+    return lines;
+  }
+
+  std::string LinesOfGone() {
+    std::string lines;
+    for (const job::JobSummarySignal& signal : jobs_.EndSnapshot()) lines += JsonLine(signal);
+    return lines;
+  }
+
+  static constexpr Clock::time_point kNever = Clock::time_point::max();
+
+  JobFeed feed_;
+  Client client_;
+  LineOutput output_;
+  ConnectionTalk talk_;
+  KnownJobs jobs_;
+  SnapshotCount snapshot_;
+  Clock::time_point ask_at_ = kNever;  // whether there is any job, while nothing comes
+};
+
+int PrintOnce(const std::map<std::string, job::JobSummarySignal>& jobs, bool as_table) {
+  if (!as_table) {
+    LineOutput output;
+    std::string lines;
+    for (const auto& [id, signal] : jobs) lines += JsonLine(signal);
+    output.Write(lines);
+    return output.exit_status();
+  }
+  JobRows rows;
+  for (const auto& [id, signal] : jobs) rows.Apply(signal, true, WallNow());
+  for (const JobRows::Line& line : rows.Lines(jobs.size() + 2, std::string::npos, WallNow())) {
+    std::cout << line.text << '\n';
+  }
+  return kExitOk;
+}
+
+int PrintPresent(const Wanted& wanted, bool as_table) {
+  JobFeed feed(wanted.client.coordinator, wanted.role);
+  Client client(wanted.client.coordinator);
+  SnapshotCount snapshot;
+  std::map<std::string, job::JobSummarySignal> jobs;
+  while (!snapshot.complete()) {
+    if (Interrupts() != 0) {
+      Say("interrupted");
+      return kExitFailed;
+    }
+    JobFeed::News news = feed.Next(kLook);
+    if (news.kind == Kind::kFailed || news.kind == Kind::kLost) return Fail(kCommand, news.status);
+    if (news.kind == Kind::kConnected) {
+      const Result<bool> any = AnyJob(&client);
+      if (!any.ok()) return Fail(kCommand, any.status());
+      if (!*any) break;
+    }
+    if (news.kind != Kind::kSignals) continue;
+    snapshot.Add(news.list);
+    for (job::JobSummarySignal& signal : *news.list.mutable_jobsummarysignals()) {
+      if (signal.operator_() == "delete") {
+        jobs.erase(signal.jobid());
+      } else {
+        jobs[signal.jobid()] = std::move(signal);
+      }
+    }
+  }
+  return PrintOnce(jobs, as_table);
+}
+
+class LiveTable {
+ public:
+  explicit LiveTable(const Wanted& wanted)
+      : feed_(wanted.client.coordinator, wanted.role),
+        client_(wanted.client.coordinator),
+        address_(CoordinatorAddress(wanted.client.coordinator)) {}
+
+  int Run() {
+    while (Interrupts() == 0) {
+      const JobFeed::News news = feed_.Next(std::clamp(Due(), milliseconds(0), kFrame));
+      if (news.kind == Kind::kFailed) {
+        screen_.Leave();
+        return Fail(kCommand, news.status);
+      }
+      Take(news);
+      if (TakeStopWish()) {
+        screen_.Leave();
+        StopHere();
+        if (begun_) screen_.Enter();
+        changed_ = true;
+      }
+      if (const char key = screen_.Key(); key == 'q' || key == 'Q') break;
+      if (begun_ && Due() <= milliseconds(0)) Draw();
+    }
+    return kExitOk;
+  }
+
+ private:
+  void Take(const JobFeed::News& news) {
+    switch (news.kind) {
+      case Kind::kConnected: {
+        if (!begun_) screen_.Enter();
+        begun_ = true;
+        away_.clear();
+        snapshot_ = SnapshotCount();
+        rows_.BeginSnapshot();
+        const Result<bool> any = AnyJob(&client_);
+        if (any.ok() && !*any) rows_.EndSnapshot();
+        break;
+      }
+      case Kind::kSignals:
+        TakeSignals(news.list);
+        break;
+      case Kind::kLost:
+        away_ = news.status.text();
+        break;
+      case Kind::kNothing:
+      case Kind::kFailed:
+        return;
+    }
+    changed_ = true;
+  }
+
+  void TakeSignals(const job::JobSummarySignalList& list) {
+    const bool in_snapshot = !snapshot_.complete();
+    snapshot_.Add(list);
+    const std::int64_t now = WallNow();
+    for (const auto& signal : list.jobsummarysignals()) rows_.Apply(signal, in_snapshot, now);
+    if (in_snapshot && snapshot_.complete()) rows_.EndSnapshot();
+  }
+
+  // Until something is to be drawn.
+  milliseconds Due() const {
+    const auto next = drawn_ + (changed_ ? kFrame : kAging);
+    return std::chrono::ceil<milliseconds>(next - Clock::now());
+  }
+
+  void Draw() {
+    const LiveScreen::Size size = screen_.size();
+    rows_.Fade(WallNow());
+    std::string head = kCommand + std::string(" on ") + Shown(address_);
+    if (!away_.empty()) head = away_ + "; waiting for it";
+    head = Fitted(std::move(head), size.columns);
+    std::string page = "\x1b[7m" + head + "\x1b[0m\x1b[K";
+    for (const JobRows::Line& line : rows_.Lines(size.rows - 1, size.columns, WallNow())) {
+      page += "\r\n";
+      page += line.faint ? "\x1b[2m" + line.text + "\x1b[0m" : line.text;
+      page += "\x1b[K";
+    }
+    screen_.Draw(page);
+    changed_ = false;
+    drawn_ = Clock::now();
+  }
+
+  JobFeed feed_;
+  Client client_;
+  const std::string address_;
+  LiveScreen screen_{STDIN_FILENO, STDOUT_FILENO};
+  JobRows rows_;
+  SnapshotCount snapshot_;
+  bool begun_ = false;   // it was connected: the screen is ours
+  std::string away_;     // why it is not connected now
+  bool changed_ = true;  // since it was drawn
+  Clock::time_point drawn_{};
+};
+
+// REQUIRES: standard output is a terminal.
+bool CanBeDrawnOn() {
+  const char* const kind = std::getenv("TERM");
+  return kind != nullptr && std::string_view(kind) != "dumb";
+}
+
+}  // namespace
+
+int WatchJobs(Args args) {
+  Wanted wanted;
+  Flags flags(kCommand, "Follow the states of the jobs, as subscribed platforms get them.",
+              kDetails);
+  wanted.client.Declare(&flags, "print JSON lines, on a terminal too");
+  flags
+      .Text("client-role", &wanted.role, "ROLE",
+            "as which of the coordinator's --job-roles (DefaultUser1)")
+      .Switch("once", &wanted.once, "print the present jobs and end");
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  signal(SIGPIPE, SIG_IGN);
+  CatchEndings();
+  const bool as_table = !wanted.client.json && isatty(STDOUT_FILENO) == 1;
+  if (wanted.once) return PrintPresent(wanted, as_table);
+  if (!as_table || !CanBeDrawnOn()) return LineFeed(wanted).Run();
+  CatchStopWishes();
+  return LiveTable(wanted).Run();
+}
+
+}  // namespace assay

@@ -1,0 +1,260 @@
+#include "control/control_loop.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "base/wall_clock.h"
+
+namespace assay {
+
+ControlLoop::ControlLoop(const Settings& settings, Intake* intake, Fanout* fanout, Storage* storage,
+                         std::function<void(bool)> serving)
+    : settings_(settings),
+      intake_(intake),
+      storage_(storage),
+      serving_(std::move(serving)),
+      wall_start_(WallNow()),
+      steady_start_(std::chrono::steady_clock::now()),
+      streams_(fanout),
+      links_(fanout) {}
+
+Ms ControlLoop::Now() const {
+  return wall_start_ + std::chrono::duration_cast<std::chrono::milliseconds>(
+                           std::chrono::steady_clock::now() - steady_start_)
+                           .count();
+}
+
+Status ControlLoop::Load() {
+  Result<Durable> durable = storage_->Load();
+  if (!durable.ok()) return durable.status();
+  cluster_.emplace(settings_, std::move(*durable), Now());
+  return Status::Ok();
+}
+
+Status ControlLoop::Start() {
+  return StartThread(&thread_, "the control loop", "control", [this] { Run(); });
+}
+
+void ControlLoop::Join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void ControlLoop::Run() {
+  LoopMailbox& mailbox = intake_->mailbox();
+  while (!mailbox.Drained()) {
+    const bool news = mailbox.Wait(WaitMs());
+    if (!news && !idle_said_) {
+      storage_->Idle();
+      idle_said_ = true;
+    }
+    Take();
+    if (Refusal() == nullptr) Tick();
+    EndBatch();
+    if (!cluster_.has_value() && !stopping_) TryToRecover();
+    if (memory_.Due()) GiveBackMemory();
+  }
+}
+
+int ControlLoop::WaitMs() const {
+  const Ms next = cluster_.has_value() ? next_tick_ : next_retry_;
+  return static_cast<int>(std::clamp<Ms>(next - Now(), 0, kTick));
+}
+
+void ControlLoop::Take() {
+  if (intake_->mailbox().Drain(&items_, kItemsMax) != 0) {
+    idle_said_ = false;
+    memory_.Worked();
+  }
+  for (Inbound& item : items_) {
+    Handle(std::move(item));
+    if (out_.records.size() >= kRecordsMax) EndBatch();
+  }
+  items_.clear();  // what they carried goes now, not with the next batch
+}
+
+const Status* ControlLoop::Refusal() const { return refusal_.ok() ? nullptr : &refusal_; }
+
+void ControlLoop::Handle(Inbound&& item) {
+  switch (item.kind) {
+    case Inbound::Kind::kNone:
+      break;
+    case Inbound::Kind::kCall:
+      return OnCall(std::move(item));
+    case Inbound::Kind::kStreamOpened:
+      return OnStreamOpened(std::move(item));
+    case Inbound::Kind::kStreamClosed:
+      if (streams_.Closed(item.id)) Step(StreamClosed{item.id});
+      closed_streams_.push_back(item.id);
+      break;
+    case Inbound::Kind::kStreamDone:
+      if (streams_.Done(item.id, item.close_posted)) Step(StreamClosed{item.id});
+      break;
+    case Inbound::Kind::kLinkOpened:
+      return OnLinkOpened(item);
+    case Inbound::Kind::kLinkSaid:
+      if (!links_.Said(item.id)) break;
+      Step(*item.event);
+      consumed_.push_back(item.id);
+      break;
+    case Inbound::Kind::kLinkClosed:
+      if (links_.Closed(item.id, std::move(item.status))) Step(LinkClosed{item.id});
+      closed_links_.push_back(item.id);
+      break;
+    case Inbound::Kind::kLinkDone:
+      if (links_.Done(item.id, item.close_posted)) Step(LinkClosed{item.id});
+      break;
+    case Inbound::Kind::kStop:
+      return OnStop();
+  }
+}
+
+void ControlLoop::OnCall(Inbound&& item) {
+  if (const Status* refusal = Refusal()) return item.call->Failed(*refusal);
+  calls_.emplace(item.id, item.call);
+  Step(*item.event);
+}
+
+void ControlLoop::OnStreamOpened(Inbound&& item) {
+  const auto& opened = std::get<StreamOpened>(*item.event);
+  const bool closed_early = streams_.ClosedEarly(item.id);
+  streams_.Opened(item.id, item.stream, opened.topic);
+  if (const Status* refusal = Refusal()) return streams_.End(item.id, *refusal);
+  if (closed_early) return streams_.End(item.id, Status::Ok());
+  Step(*item.event);
+  streams_.Told(item.id);
+}
+
+void ControlLoop::OnLinkOpened(const Inbound& item) {
+  links_.Opened(item.id, item.link);
+  if (const Status* refusal = Refusal()) return links_.End(item.id, *refusal);
+  if (links_.ClosedEarly(item.id)) return links_.End(item.id, Status::Ok());
+  links_.ReadNext(item.id);
+}
+
+void ControlLoop::Tick() {
+  const Ms now = Now();
+  if (now < next_tick_) return;
+  for (LinkId id : links_.Silent(settings_.agent_timeout)) {
+    auto why = std::make_unique<Status>(
+        UnavailableError("nothing was heard of the agent for " +
+                         std::to_string(settings_.agent_timeout / 1000) + " s"));
+    if (links_.Lost(id, std::move(why))) Step(LinkClosed{id});
+    closed_links_.push_back(id);
+  }
+  Step(Ticked{});
+}
+
+// Whatever happened, time included, is now stored and said.
+void ControlLoop::EndBatch() {
+  if (!cluster_.has_value()) return ForgetBatch();
+  if (!out_.records.empty()) {
+    if (Status status = storage_->Commit(out_.records); !status.ok()) return BeginOutage(status);
+    idle_said_ = false;
+  }
+  Release();
+  const Ms now = Now();
+  next_tick_ = std::min(cluster_->NextDeadline(now), now + kTick);
+}
+
+void ControlLoop::Release() {
+  for (Effect& effect : out_.effects) Release(std::move(effect));
+  for (StreamId id : closed_streams_) streams_.End(id, Status::Ok());
+  for (LinkId id : closed_links_) links_.End(id, Status::Ok());
+  for (LinkId id : consumed_) links_.ReadNext(id);
+  ForgetBatch();
+}
+
+void ControlLoop::ForgetBatch() {
+  // Reused; but what one reply of 65,536 ranks needed is not kept for ever.
+  if (out_.records.capacity() > 2 * kRecordsMax) std::vector<Record>().swap(out_.records);
+  if (out_.effects.capacity() > 2 * kRecordsMax) std::vector<Effect>().swap(out_.effects);
+  out_.records.clear();
+  out_.effects.clear();
+  closed_streams_.clear();
+  closed_links_.clear();
+  consumed_.clear();
+}
+
+void ControlLoop::Release(Effect&& effect) {
+  if (auto* answer = std::get_if<Answer>(&effect)) {
+    const auto found = calls_.find(answer->call);
+    if (found == calls_.end()) return;
+    PendingCall* const call = found->second;
+    calls_.erase(found);
+    call->Answered(std::move(*answer));
+  } else if (const auto* attach = std::get_if<AttachStream>(&effect)) {
+    streams_.Attach(*attach);
+  } else if (const auto* notify = std::get_if<PublishNotify>(&effect)) {
+    streams_.Notify(*notify);
+  } else if (const auto* result = std::get_if<PublishResult>(&effect)) {
+    streams_.Result(*result);
+  } else if (const auto* replay = std::get_if<ReplayResult>(&effect)) {
+    streams_.Replay(*replay);
+  } else if (auto* signal = std::get_if<PublishSignal>(&effect)) {
+    streams_.Signal(std::move(*signal));
+  } else if (auto* forget = std::get_if<ForgetDeleted>(&effect)) {
+    streams_.Forget(std::move(*forget));
+  } else if (const auto* end_stream = std::get_if<EndStream>(&effect)) {
+    streams_.End(end_stream->stream, end_stream->status);
+  } else if (auto* to_agent = std::get_if<ToAgent>(&effect)) {
+    links_.Send(std::move(*to_agent));
+  } else if (const auto* end_link = std::get_if<EndLink>(&effect)) {
+    links_.End(end_link->link, end_link->status);
+  }
+}
+
+void ControlLoop::BeginOutage(const Status& why) {
+  LogError("the store cannot commit: " + why.text() +
+           "; callers get UNAVAILABLE until it can again");
+  refusal_ = UnavailableError("the coordinator cannot store: " + why.text());
+  outage_since_ = Now();
+  next_retry_ = outage_since_ + kRetry;
+  serving_(false);
+  cluster_.reset();
+  ForgetBatch();
+  std::unordered_map<CallId, PendingCall*> calls;
+  calls.swap(calls_);
+  for (const auto& [id, call] : calls) call->Failed(refusal_);
+  streams_.EndAll(refusal_);
+  links_.EndAll(refusal_);
+}
+
+void ControlLoop::TryToRecover() {
+  if (Now() < next_retry_) return;
+  next_retry_ = Now() + kRetry;
+  Result<Durable> durable = storage_->Load();
+  if (!durable.ok()) return;
+  AddEvent event;
+  event.time = Now();
+  event.kind = "store_recovered";
+  event.text = "nothing could be stored for " + std::to_string((Now() - outage_since_) / 1000) +
+               " s: " + refusal_.text();
+  if (!storage_->Commit({event}).ok()) return;
+  cluster_.emplace(settings_, std::move(*durable), Now());
+  refusal_ = Status::Ok();
+  next_tick_ = 0;
+  LogInfo("the store can commit again; service returns");
+  serving_(true);
+}
+
+void ControlLoop::OnStop() {
+  const Status why = UnavailableError("the coordinator is stopping");
+  // Agents go because we do: that is stored like any other loss of a link. What a failed commit
+  // loses here the next start finds out by itself.
+  if (Refusal() == nullptr) {
+    for (LinkId id : links_.Open()) {
+      if (links_.Lost(id, std::make_unique<Status>(why))) Step(LinkClosed{id});
+    }
+    EndBatch();
+  }
+  stopping_ = true;
+  refusal_ = why;
+  streams_.EndAll(refusal_);
+  links_.EndAll(refusal_);
+}
+
+}  // namespace assay

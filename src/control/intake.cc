@@ -1,0 +1,131 @@
+#include "control/intake.h"
+
+#include <string>
+#include <utility>
+
+namespace assay {
+
+Status Intake::Admit(Guest guest) {
+  // Counted first, then looked: Stop sets the flag first, then looks at the counts. So one of the
+  // two sees the other.
+  const std::int64_t now = Count(guest).fetch_add(1, std::memory_order_seq_cst) + 1;
+  std::string why;
+  Code code = Code::kExhausted;
+  if (stopping_.load(std::memory_order_seq_cst)) {
+    code = Code::kUnavailable;
+    why = "the coordinator is stopping; try again later";
+  } else if (guest == Guest::kCall && now > limits_.calls_max) {
+    why = "too many calls at once (limit " + std::to_string(limits_.calls_max) + "); try again";
+  } else if (guest == Guest::kStream && now > limits_.streams_max) {
+    why = "too many subscriptions (limit " + std::to_string(limits_.streams_max) +
+          " in all); end some first";
+  } else if (guest == Guest::kLink && now > limits_.links_max) {
+    why = "too many agents (limit " + std::to_string(limits_.links_max) + ")";
+  } else {
+    return Status::Ok();
+  }
+  Left(guest);
+  return {code, std::move(why)};
+}
+
+std::int64_t Intake::Live() const {
+  std::int64_t live = 0;
+  for (const std::atomic<std::int64_t>& count : counts_) {
+    live += count.load(std::memory_order_seq_cst);
+  }
+  return live;
+}
+
+Status Intake::AdmitCommand() const {
+  if (mailbox_.Depth() < limits_.mailbox_max) return Status::Ok();
+  return ExhaustedError("the coordinator is overloaded (" + std::to_string(limits_.mailbox_max) +
+                        " requests wait); try again");
+}
+
+Status Intake::HoldBytes(std::size_t bytes, bool outcomes) {
+  const auto size = static_cast<std::int64_t>(bytes);
+  const std::int64_t max = outcomes ? limits_.outcome_bytes_max : limits_.request_bytes_max;
+  if (held_bytes_.fetch_add(size, std::memory_order_relaxed) + size <= max) return Status::Ok();
+  FreeBytes(bytes);
+  return ExhaustedError("the coordinator is overloaded (large requests of " +
+                        std::to_string(max >> 20) + " MiB wait); try again");
+}
+
+void Intake::Post(Inbound&& item) {
+  // Refused only after Close, which comes when nobody is left: nothing to lose then.
+  (void)mailbox_.Post(std::move(item));
+}
+
+void Intake::PostCall(std::uint64_t id, PendingCall* call, Event&& event) {
+  Inbound item;
+  item.kind = Inbound::Kind::kCall;
+  item.id = id;
+  item.call = call;
+  item.event = std::make_unique<Event>(std::move(event));
+  Post(std::move(item));
+}
+
+void Intake::PostStreamOpened(std::uint64_t id, StreamPort* stream, StreamOpened&& event) {
+  Inbound item;
+  item.kind = Inbound::Kind::kStreamOpened;
+  item.id = id;
+  item.stream = stream;
+  item.event = std::make_unique<Event>(std::move(event));
+  Post(std::move(item));
+}
+
+void Intake::PostStreamClosed(std::uint64_t id) {
+  Inbound item;
+  item.kind = Inbound::Kind::kStreamClosed;
+  item.id = id;
+  Post(std::move(item));
+}
+
+void Intake::PostStreamDone(std::uint64_t id, bool close_posted) {
+  Inbound item;
+  item.kind = Inbound::Kind::kStreamDone;
+  item.id = id;
+  item.close_posted = close_posted;
+  Post(std::move(item));
+}
+
+void Intake::PostLinkOpened(std::uint64_t id, LinkPort* link) {
+  Inbound item;
+  item.kind = Inbound::Kind::kLinkOpened;
+  item.id = id;
+  item.link = link;
+  Post(std::move(item));
+}
+
+void Intake::PostLinkSaid(std::uint64_t id, AgentMessage&& message) {
+  Inbound item;
+  item.kind = Inbound::Kind::kLinkSaid;
+  item.id = id;
+  item.event = std::make_unique<Event>(LinkSaid{id, std::move(message)});
+  Post(std::move(item));
+}
+
+void Intake::PostLinkClosed(std::uint64_t id, std::unique_ptr<Status> why) {
+  Inbound item;
+  item.kind = Inbound::Kind::kLinkClosed;
+  item.id = id;
+  item.status = std::move(why);
+  Post(std::move(item));
+}
+
+void Intake::PostLinkDone(std::uint64_t id, bool close_posted) {
+  Inbound item;
+  item.kind = Inbound::Kind::kLinkDone;
+  item.id = id;
+  item.close_posted = close_posted;
+  Post(std::move(item));
+}
+
+void Intake::BeginStop() {
+  stopping_.store(true, std::memory_order_seq_cst);
+  Inbound item;
+  item.kind = Inbound::Kind::kStop;
+  Post(std::move(item));
+}
+
+}  // namespace assay

@@ -1,0 +1,84 @@
+// The way from gRPC's reactors into the control loop: ids, limits, counts, posting.
+//
+// Everything that a caller can make grow is counted here and refused above its limit, with one
+// exception: what carries outcomes is bounded by its source (an agent has one message in flight)
+// and never refused.
+//
+// Thread safety: any thread. Outlives every reactor: the coordinator waits for Live() == 0.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/status.h"
+#include "control/inbound.h"
+
+namespace assay {
+
+struct IntakeLimits {
+  std::size_t mailbox_max = 100'000;  // items that wait before calls are refused
+  // Streams in all, of stress tests and of job signals; the core has a limit of its own for the
+  // latter (Settings::subscriptions_max).
+  std::int64_t streams_max = 30'000;
+  std::int64_t links_max = 20'000;   // agents in all
+  std::int64_t calls_max = 100'000;  // unary calls at once
+  // Of large requests that are under way: outcomes have more room, so that nobody's questions can
+  // crowd them out.
+  std::int64_t request_bytes_max = std::int64_t{512} << 20;
+  std::int64_t outcome_bytes_max = std::int64_t{2048} << 20;
+};
+
+class Intake {
+ public:
+  explicit Intake(const IntakeLimits& limits) : limits_(limits) {}
+  Intake(const Intake&) = delete;
+  Intake& operator=(const Intake&) = delete;
+
+  std::uint64_t NextId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Admit counts what it lets in; each admitted one says Left exactly once, as the last thing it
+  // does here.
+  enum class Guest : std::uint8_t { kCall, kStream, kLink };
+  Status Admit(Guest guest);
+  void Left(Guest guest) { Count(guest).fetch_sub(1, std::memory_order_release); }
+  std::int64_t Live() const;
+
+  // What only asks or orders is refused when too much waits.
+  Status AdmitCommand() const;
+
+  // Room for a large request until FreeBytes.
+  Status HoldBytes(std::size_t bytes, bool outcomes);
+  void FreeBytes(std::size_t bytes) {
+    held_bytes_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+  }
+
+  void PostCall(std::uint64_t id, PendingCall* call, Event&& event);
+  void PostStreamOpened(std::uint64_t id, StreamPort* stream, StreamOpened&& event);
+  void PostStreamClosed(std::uint64_t id);
+  void PostStreamDone(std::uint64_t id, bool close_posted);
+  void PostLinkOpened(std::uint64_t id, LinkPort* link);
+  void PostLinkSaid(std::uint64_t id, AgentMessage&& message);
+  void PostLinkClosed(std::uint64_t id, std::unique_ptr<Status> why);
+  void PostLinkDone(std::uint64_t id, bool close_posted);
+
+  // Refuses newcomers and tells the loop to end everybody.
+  void BeginStop();
+  bool stopping() const { return stopping_.load(std::memory_order_acquire); }
+
+  LoopMailbox& mailbox() { return mailbox_; }
+
+ private:
+  std::atomic<std::int64_t>& Count(Guest guest) { return counts_[static_cast<int>(guest)]; }
+  void Post(Inbound&& item);
+
+  const IntakeLimits limits_;
+  LoopMailbox mailbox_;
+  std::atomic<std::uint64_t> next_id_{1};
+  std::atomic<std::int64_t> counts_[3]{};
+  std::atomic<std::int64_t> held_bytes_{0};
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace assay

@@ -1,0 +1,29 @@
+#include "control/signal_size.h"
+
+#include <cstddef>
+
+#include "control/ports.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 6;  // of a field, at most: a tag and a length
+// uuid, jobStatus, time, cmIndex, total, deleteTime and operator, with their headers, at most.
+constexpr std::size_t kOtherBytes = 160;
+
+}  // namespace
+
+std::string MissingHcclWarning(const JobSpec& job, const std::string& hccl) {
+  std::size_t bytes =
+      Encoder::kListBytesOnce + Encoder::kListBytesEach + kOtherBytes + kHeaderBytes + hccl.size();
+  for (const std::string* word : {&job.id, &job.name, &job.name_space, &job.framework,
+                                  &job.master_addr, &job.shared_tor_ip}) {
+    bytes += kHeaderBytes + word->size();
+  }
+  if (bytes <= kMessageBytesMax) return "";
+  return "the job's signals leave HcclJson out: with it one would have " + std::to_string(bytes) +
+         " bytes, and subscribers take at most " + std::to_string(kMessageBytesMax) +
+         "; they get the job's state, not its ranks";
+}
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+#include "control/task_thread.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/memory.h"
+#include "base/thread.h"
+
+namespace assay {
+namespace {
+
+constexpr int kLookMs = 1000;  // between looks whether memory is to be given back
+
+}  // namespace
+
+Status Worker::Start(const std::string& name) {
+  return StartThread(&thread_, name, name, [this] { Work(); });
+}
+
+void Worker::Stop() {
+  if (!thread_.joinable()) return;
+  tasks_.Close();
+  thread_.join();
+}
+
+void Worker::Work() {
+  std::vector<std::function<void()>> batch;
+  MemoryKeeper memory;
+  while (!tasks_.Drained()) {
+    tasks_.Wait(memory.owes() ? kLookMs : -1);
+    batch.clear();
+    tasks_.Drain(&batch, 16);
+    for (std::function<void()>& task : batch) {
+      task();
+      task = nullptr;  // what it held goes before the next one runs
+    }
+    if (!batch.empty()) memory.Worked();
+    if (memory.Due()) GiveBackMemory();
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,222 @@
+#include "core/cluster/fleet.h"
+
+#include <algorithm>
+
+#include "base/ids.h"
+#include "base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kKindNames[] = {"host name", "FQDN", "address"};
+
+// Addresses that every machine has, or that mean something only on one link.
+bool Meaningless(std::string_view address) {
+  return address.empty() || address.starts_with("127.") || address == "::1" ||
+         address.starts_with("169.254.") || address.starts_with("fe80:") ||
+         address.starts_with("FE80:") || address == "0.0.0.0" || address == "::";
+}
+
+bool SameInventory(const Node& a, const Node& b) {
+  return a.devices == b.devices && a.driver == b.driver;
+}
+
+}  // namespace
+
+Fleet::Fleet(std::map<std::string, Node, std::less<>>* nodes, Leases* leases, Ms agent_timeout,
+             Ms now)
+    : nodes_(*nodes), leases_(*leases), agent_timeout_(agent_timeout) {
+  for (auto& [name, node] : nodes_) {
+    if (!node.attached) continue;
+    node.attached = false;
+    node.since = now;
+  }
+}
+
+std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const Stepping& step) {
+  if (const auto problem = IdProblem("node", said.name)) {
+    step.Do(EndLink{link, InvalidError(*problem + "; start the agent with --node=NAME")});
+    return std::nullopt;
+  }
+  if (node_of_.contains(link)) {
+    step.Do(EndLink{link, InvalidError("an agent says Hello once, first on its stream")});
+    return std::nullopt;
+  }
+  const auto known = nodes_.find(said.name);
+  const bool other_agent = known != nodes_.end() && known->second.identity != said.identity;
+  if (other_agent) {
+    const Node& other = known->second;
+    if (other.attached || step.now - other.since < agent_timeout_) {
+      step.Do(EndLink{
+          link,
+          ConflictError("node " + Quoted(said.name) + ": another agent " +
+                        (other.attached ? "is attached" : "was attached a moment ago") +
+                        " under this name (host " + Quoted(other.host_name) + ", identity " +
+                        Shown(other.identity) +
+                        "); give one of them another name with --node, or stop the other one")});
+      return std::nullopt;
+    }
+  }
+  const auto newest = newest_link_of_.find(said.name);
+  if (newest != newest_link_of_.end() && link < newest->second) {
+    // What it holds now it said on the newer one, whether that one still stands or not.
+    step.Do(EndLink{link, ReplacedError("this agent has attached again since")});
+    return std::nullopt;
+  }
+  if (other_agent) {
+    const Node& other = known->second;
+    step.Note("node_taken_over", "", kNoRun, said.name,
+              "identity " + Shown(said.identity) + " on host " + Quoted(said.host_name) +
+                  " takes the name over from identity " + Shown(other.identity) + " on host " +
+                  Quoted(other.host_name));
+  }
+  if (const auto old = LinkOf(said.name)) {
+    step.Do(EndLink{*old, ReplacedError("this agent has attached again")});
+    node_of_.erase(*old);
+  }
+  if (known != nodes_.end()) Index(known->second, false);
+  Node node = said;
+  node.attached = true;
+  node.since = step.now;
+  const bool inventory_changed = known == nodes_.end() || !SameInventory(known->second, node);
+  nodes_.insert_or_assign(node.name, node);
+  node_of_[link] = node.name;
+  link_of_[node.name] = link;
+  newest_link_of_[node.name] = link;
+  Index(node, true);
+  step.Note("node_attached", "", kNoRun, node.name,
+            std::to_string(node.devices.size()) + " devices, driver " + Shown(node.driver) +
+                ", version " + Shown(node.version));
+  step.Store(PutNode{node, inventory_changed});
+  return node.name;
+}
+
+std::optional<std::string> Fleet::Detach(LinkId link, const Stepping& step) {
+  const auto it = node_of_.find(link);
+  if (it == node_of_.end()) return std::nullopt;
+  const std::string name = it->second;
+  node_of_.erase(it);
+  link_of_.erase(name);
+  Node& node = nodes_.find(name)->second;
+  Index(node, false);
+  node.attached = false;
+  node.since = step.now;
+  step.Note("node_lost", "", kNoRun, name, "its stream ended");
+  step.Store(PutNode{node, false});
+  return name;
+}
+
+const Node* Fleet::NodeOf(LinkId link) const {
+  const auto it = node_of_.find(link);
+  return it == node_of_.end() ? nullptr : &nodes_.find(it->second)->second;
+}
+
+std::optional<LinkId> Fleet::LinkOf(std::string_view node) const {
+  const auto it = link_of_.find(node);
+  if (it == link_of_.end()) return std::nullopt;
+  return it->second;
+}
+
+void Fleet::Index(const Node& node, bool attached) {
+  const auto put = [&](int kind, const std::string& key) {
+    if (key.empty()) return;
+    if (attached) {
+      found_by_[kind][key].insert(node.name);
+      return;
+    }
+    const auto it = found_by_[kind].find(key);
+    if (it == found_by_[kind].end()) return;
+    it->second.erase(node.name);
+    if (it->second.empty()) found_by_[kind].erase(it);
+  };
+  put(kHostName, node.host_name);
+  put(kFqdn, node.fqdn);
+  for (const std::string& address : node.addresses) {
+    if (!Meaningless(address)) put(kAddress, address);
+  }
+}
+
+std::set<std::string> Fleet::Find(const TableNode& node, int kind) const {
+  std::set<std::string> found;
+  const auto add = [&](std::string_view key) {
+    const auto it = found_by_[kind].find(key);
+    if (it == found_by_[kind].end()) return;
+    // An address that two agents report says nothing about either.
+    if (kind == kAddress && it->second.size() > 1) return;
+    found.insert(it->second.begin(), it->second.end());
+  };
+  add(node.name);
+  if (kind == kAddress) {
+    for (const std::string& alias : node.aliases) add(alias);
+  }
+  return found;
+}
+
+NodeMatch Fleet::Match(const TableNode& node) const {
+  const std::string shown = "node " + Quoted(node.name);
+  NodeMatch match;
+  // A name belongs to its agent even while that one is away.
+  if (const auto it = nodes_.find(node.name); it != nodes_.end()) {
+    match.agent = it->first;
+    match.attached = it->second.attached;
+    if (!match.attached) match.problem = shown + ": its agent is not attached";
+    return match;
+  }
+  for (int kind = kHostName; kind < kKinds; ++kind) {
+    const std::set<std::string> found = Find(node, kind);
+    if (found.empty()) continue;
+    if (found.size() > 1) {
+      match.problem = shown + ": agents " + Quoted(*found.begin()) + " and " +
+                      Quoted(*std::next(found.begin())) + " both have it as their " +
+                      std::string(kKindNames[kind]) + "; name the agents with --node";
+      return match;
+    }
+    match.agent = *found.begin();
+    match.attached = true;
+    return match;
+  }
+  match.problem = shown + ": no attached agent has this name, host name or address";
+  return match;
+}
+
+std::string Fleet::LeaseName(const TableNode& node) const {
+  NodeMatch match = Match(node);
+  return match.agent.empty() ? node.name : std::move(match.agent);
+}
+
+std::optional<RunId> Fleet::HolderOf(const DeviceKey& device) const {
+  const auto it = leases_.find(device);
+  if (it == leases_.end()) return std::nullopt;
+  return it->second;
+}
+
+void Fleet::Lease(const DeviceKey& device, RunId run, const Stepping& step) {
+  leases_[device] = run;
+  step.Store(PutLease{device, run});
+}
+
+void Fleet::Release(const DeviceKey& device, RunId run, const Stepping& step) {
+  const auto it = leases_.find(device);
+  if (it == leases_.end() || it->second != run) return;
+  leases_.erase(it);
+  step.Store(DropLease{device});
+}
+
+std::optional<Status> Fleet::Forget(const std::string& node, const Stepping& step) {
+  const auto it = nodes_.find(node);
+  if (it == nodes_.end()) {
+    return NotFoundError("node " + Quoted(node) + " is not known; `assay node list` shows who is");
+  }
+  if (it->second.attached) {
+    return ConflictError("node " + Quoted(node) + " is attached; stop its agent first");
+  }
+  ReleaseUnless(
+      node, [](RunId) { return false; }, step);
+  nodes_.erase(it);
+  newest_link_of_.erase(node);
+  step.Store(DropNode{node});
+  step.Note("node_forgotten", "", kNoRun, node, "");
+  return std::nullopt;
+}
+
+}  // namespace assay

@@ -1,0 +1,51 @@
+#include "core/cluster/job_file_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace assay {
+
+bool JobFiles::Knows(const JobApplied& applied) const {
+  const auto known = durable_.job_files.find(applied.spec.id);
+  return !applied.file.empty() && known != durable_.job_files.end() &&
+         known->second.print == applied.file;
+}
+
+void JobFiles::Applied(const JobApplied& applied, const Stepping& step) {
+  if (!applied.file.empty()) return Put(applied.spec.id, {applied.file, true}, step);
+  const auto known = durable_.job_files.find(applied.spec.id);
+  if (known != durable_.job_files.end()) Put(known->first, {known->second.print, false}, step);
+}
+
+std::string JobFiles::Deleted(const std::string& job, const Stepping& step) {
+  const auto known = durable_.job_files.find(job);
+  if (known == durable_.job_files.end()) return "";
+  Put(job, {known->second.print, false}, step);
+  return "its file in the jobs directory still stands: the job is applied again when that changes";
+}
+
+bool JobFiles::Owns(const std::string& job) const {
+  const auto known = durable_.job_files.find(job);
+  return known != durable_.job_files.end() && known->second.owner && durable_.jobs.contains(job);
+}
+
+void JobFiles::Forget(const std::string& job, const Stepping& step) {
+  if (durable_.job_files.erase(job) > 0) step.Store(DropJobFile{job});
+}
+
+std::vector<std::string> JobFiles::Missing(const std::vector<std::string>& files) const {
+  std::vector<std::string> missing;
+  for (const auto& [job, file] : durable_.job_files) {
+    if (!std::binary_search(files.begin(), files.end(), job)) missing.push_back(job);
+  }
+  return missing;
+}
+
+void JobFiles::Put(const std::string& job, JobFile file, const Stepping& step) {
+  JobFile& known = durable_.job_files[job];
+  if (known == file) return;
+  known = std::move(file);
+  step.Store(PutJobFile{job, known});
+}
+
+}  // namespace assay

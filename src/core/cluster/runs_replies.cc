@@ -1,0 +1,116 @@
+// Replies of subscribers (TaskD): partial ones add up, repeated ones change nothing, and only those
+// between notification and the run's end count (docs/wire.md 9).
+#include <charconv>
+
+#include "base/ids.h"
+#include "base/text.h"
+#include "core/cluster/runs.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kProblemsShown = 5;
+
+std::optional<std::int64_t> Number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+bool Waits(const Run& run) {
+  return run.executor == Executor::kSubscriber &&
+         (run.state == RunState::kTesting || run.state == RunState::kCancelling);
+}
+
+void AnswerCall(CallId call, int code, std::string text, const Stepping& step) {
+  Answer answer;
+  answer.call = call;
+  answer.code = code;
+  answer.text = std::move(text);
+  step.Do(std::move(answer));
+}
+
+}  // namespace
+
+void Runs::SubscriberCame(const std::string& job, const Stepping& step) {
+  const auto id = OpenRun(job);
+  if (!id) return;
+  Run& run = durable_.runs.at(*id);
+  if (run.executor != Executor::kSubscriber || run.state != RunState::kAccepted) return;
+  if (!streams_.HasListener(job, Topic::kNotify)) return;
+  if (step.now >= run.notify_after) {
+    Notify(&run, step);
+  } else {
+    Sooner(run, run.notify_after);
+  }
+}
+
+void Runs::Reply(const Replied& reply, const Stepping& step) {
+  const auto found = durable_.jobs.find(reply.job);
+  if (found == durable_.jobs.end()) {
+    AnswerCall(reply.call, 400, "jobId=" + Shown(reply.job) + " not registed", step);
+    return;
+  }
+  Job& job = found->second;
+  const auto id = OpenRun(reply.job);
+  if (!id || !Waits(durable_.runs.at(*id))) {
+    if (job.owing_until > step.now) {
+      job.owing_until = 0;
+      job.last_reply = step.now;
+      step.Store(JobRecord(job));
+      step.Note("late_reply", reply.job, job.last_run, "", "the answer that was owed has come");
+    }
+    AnswerCall(reply.call, 0,
+               "reply success, but no stress test of job:" + Shown(reply.job) +
+                   " waits for it: no outcome was changed",
+               step);
+    return;
+  }
+  Run& run = durable_.runs.at(*id);
+  std::vector<std::string> problems;
+  for (const ReplyItem& item : reply.items) {
+    if (auto problem = ReplyItemTo(&run, item, step)) problems.push_back(*std::move(problem));
+  }
+  if (problems.size() < reply.items.size()) {
+    job.last_reply = step.now;
+    step.Store(JobRecord(job));
+  }
+  if (problems.empty()) {
+    AnswerCall(reply.call, 0, "reply success", step);
+  } else {
+    AnswerCall(reply.call, 413,
+               Shown(List(problems, kProblemsShown) + "; the rest of the reply was counted", 900),
+               step);
+  }
+  Conclude(&run, step);
+}
+
+std::optional<std::string> Runs::ReplyItemTo(Run* run, const ReplyItem& item,
+                                             const Stepping& step) {
+  const std::string in_run = " is not part of run " + std::to_string(run->id);
+  const auto number = Number(item.rank);
+  std::optional<Place> place;
+  if (number && *number >= 0 && *number <= INT32_MAX) {
+    place = Find(run->id, static_cast<std::int32_t>(*number));
+  }
+  if (!place) return "rank:" + Shown(item.rank, 20) + in_run;
+  const std::string rank = "rank:" + Shown(item.rank, 20);
+  const auto op_number = Number(item.op);
+  const std::optional<Op> op = op_number ? OpFromWire(*op_number) : std::nullopt;
+  if (!op || !place->rank->ops.Has(*op)) return rank + " op:" + Shown(item.op, 20) + in_run;
+  const auto code_number = Number(item.code);
+  const auto code = code_number ? OutcomeCodeFromInt(*code_number) : std::nullopt;
+  if (!code) {
+    return rank + " op:" + Shown(item.op, 20) + " code:" + Shown(item.code, 20) +
+           " is not one of 0 to 4";
+  }
+  if (place->rank->answered.Has(*op)) return std::nullopt;
+  SetOutcome(*place, *op, Outcome{*code, Shown(item.text, kDetailBytesMax - 3), 0, step.now}, step);
+  if (place->rank->done()) {
+    fleet_.Release({run->parts[place->rank->part].agent, place->rank->device}, run->id, step);
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+// May this stress test run, and who would execute which ranks? Judged against ClusterD's rules,
+// codes and texts (docs/wire.md 3) and Assay's own (docs/wire.md 9: executor, devices under test
+// elsewhere). Pure: nothing changes here.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/cluster/fleet.h"
+#include "core/event.h"
+#include "core/model.h"
+
+namespace assay {
+
+// `code` as on the wire: 404, 411, 413.
+struct Refusal {
+  int code = 0;
+  std::string text;
+};
+
+struct StressPlan {
+  Executor executor = Executor::kAgent;
+  OpSet ops;                    // of all ranks together
+  std::vector<Part> parts;      // the chosen nodes, in the order of the rank table
+  std::vector<RankTest> ranks;  // ascending by rank
+};
+
+// What the cluster knows that bears on the question.
+struct StressContext {
+  const std::map<std::string, Job, std::less<>>* jobs = nullptr;
+  const Fleet* fleet = nullptr;
+  std::optional<RunId> open_run;  // of this job
+  bool subscriber_attached = false;
+  Ms now = 0;
+};
+
+std::variant<StressPlan, Refusal> PlanStress(const StressRequested& request,
+                                             const StressContext& context);
+
+}  // namespace assay

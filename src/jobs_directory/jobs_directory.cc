@@ -1,0 +1,362 @@
+#include "jobs_directory/jobs_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "base/ids.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/thread.h"
+
+namespace assay {
+namespace {
+
+constexpr Ms kWatchRetry = 1000;
+constexpr Ms kScanEvery = 10'000;
+constexpr Ms kModifiedDelay = 200;  // a writer that goes on is not followed write by write
+constexpr int kLooksAtOnce = 64;    // before answers and notices are taken again
+constexpr std::string_view kSuffix = ".json";
+constexpr std::uint32_t kMask = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO |
+                                IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF |
+                                IN_MOVE_SELF | IN_ONLYDIR;
+
+Ms SteadyNow() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string Why() { return std::strerror(errno); }
+
+// What a file's name says that it is about; "": it is not meant for us.
+std::string_view MeantBy(std::string_view name) {
+  if (name.size() <= kSuffix.size() || name.front() == '.' || !name.ends_with(kSuffix)) return "";
+  return name.substr(0, name.size() - kSuffix.size());
+}
+
+// The job that a file of that name is about; "": none.
+std::string JobOf(std::string_view name) {
+  const std::string_view id = MeantBy(name);
+  return IdProblem("job", id) ? "" : std::string(id);
+}
+
+FileStamp StampOf(const struct stat& file) {
+  const auto ns = [](const timespec& time) {
+    return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  };
+  return {file.st_dev, file.st_ino, file.st_size, ns(file.st_mtim), ns(file.st_ctim)};
+}
+
+void SetCall(CallId call, Event* event) {
+  const Caller caller{"the jobs directory", "coordinator"};
+  std::visit(
+      [&](auto& order) {
+        using Kind = std::decay_t<decltype(order)>;
+        if constexpr (std::is_same_v<Kind, JobApplied> || std::is_same_v<Kind, JobFileGone> ||
+                      std::is_same_v<Kind, JobFilesListed>) {
+          order.call = call;
+          order.caller = caller;
+        }
+      },
+      *event);
+}
+
+FileFound Unreadable(const FileStamp& stamp, std::string why) {
+  return {FileFound::Kind::kUnreadable, stamp, std::move(why)};
+}
+
+// Until the end, or one byte more than max. An error's text; "": none.
+std::string ReadAll(int file, std::size_t max, std::string* text) {
+  std::array<char, 65536> buffer;
+  while (text->size() <= max) {
+    const ssize_t got = read(file, buffer.data(), std::min(buffer.size(), max + 1 - text->size()));
+    if (got == 0) return "";
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return "cannot be read: " + Why();
+    text->append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return "";
+}
+
+}  // namespace
+
+// What was told to the control loop; made by the directory's thread, answered by the loop's.
+class JobsDirectory::Order final : public PendingCall {
+ public:
+  Order(JobsDirectory* directory, std::string job) : directory_(directory), job_(std::move(job)) {
+    directory->orders_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  void Answered(Answer&& answer) override { End(std::make_unique<Answer>(std::move(answer))); }
+  void Failed(const Status&) override { End(nullptr); }
+
+ private:
+  ~Order() = default;
+  void End(std::unique_ptr<Answer> answer) {
+    JobsDirectory* const directory = directory_;
+    Intake* const intake = directory->intake_;
+    (void)directory->answers_.Post({std::move(job_), std::move(answer)});
+    delete this;
+    // The answer alone does not end the wait of Stop: the mailbox was still ours.
+    directory->orders_.fetch_sub(1, std::memory_order_release);
+    intake->Left(Intake::Guest::kCall);
+  }
+
+  JobsDirectory* const directory_;
+  std::string job_;
+};
+
+JobsDirectory::JobsDirectory(std::string folder, Intake* intake)
+    : folder_(std::move(folder)), intake_(intake), desk_(folder_) {}
+
+Status JobsDirectory::Start() {
+  inotify_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (inotify_ < 0) {
+    LogWarn("jobs directory " + folder_ + ": no notices of changes (" + Why() +
+            "; see fs.inotify.max_user_instances); it is looked at every " + Seconds(kScanEvery) +
+            " instead");
+  }
+  return StartThread(&thread_, "the jobs directory", "jobs-directory", [this] { Run(); });
+}
+
+void JobsDirectory::Stop() {
+  stopping_.store(true);
+  stop_.Signal();
+  if (thread_.joinable()) thread_.join();
+  Unwatch();
+  if (inotify_ >= 0) close(std::exchange(inotify_, -1));
+}
+
+void JobsDirectory::Run() {
+  while (!stopping_.load()) {
+    const Ms now = SteadyNow();
+    Watch(now);
+    if (directory_ >= 0 && now >= next_scan_) Scan(now);
+    TakeAnswers(now);
+    LookAndTell(now);
+    Say(now);
+    pollfd fds[] = {{stop_.fd(), POLLIN, 0},
+                    {answers_.wake_fd(), POLLIN, 0},
+                    {directory_ >= 0 ? inotify_ : -1, POLLIN, 0}};
+    (void)poll(fds, 3, WaitMs(now));
+    TakeNotices(SteadyNow());
+  }
+  // The loop answers what it was told; nothing of that may come to an object that is gone.
+  while (desk_.under_way() != 0) {
+    (void)answers_.Wait(-1);
+    TakeAnswers(SteadyNow());
+  }
+  while (orders_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+}
+
+int JobsDirectory::WaitMs(Ms now) const {
+  if (directory_ < 0) return static_cast<int>(std::clamp<Ms>(next_watch_ - now, 0, kWatchRetry));
+  Ms next = next_scan_;
+  if (const auto due = desk_.NextDue()) next = std::min(next, *due);
+  return static_cast<int>(std::clamp<Ms>(next - now, 0, kScanEvery));
+}
+
+void JobsDirectory::Say(Ms now) {
+  for (const JobFileDesk::Line& line : desk_.TakeLines(now)) {
+    Log(line.warning ? LogLevel::kWarn : LogLevel::kInfo, line.text);
+  }
+}
+
+void JobsDirectory::SayOnce(const std::string& text) {
+  if (said_ == text) return;
+  said_ = text;
+  LogWarn("jobs directory " + folder_ + ": " + text);
+}
+
+// A file that was meant, but whose name can be no job's.
+void JobsDirectory::SayStrange(std::string_view name) {
+  constexpr std::size_t kSaid = 100;
+  const std::string_view id = MeantBy(name);
+  if (id.empty() || strange_.size() == kSaid || !strange_.emplace(name).second) return;
+  const auto problem = IdProblem("job", id);
+  LogWarn("jobs directory " + folder_ + ": file " + Quoted(name) +
+          " is not taken: " + problem.value_or(""));
+}
+
+// --- The directory itself ---
+
+void JobsDirectory::Watch(Ms now) {
+  if (directory_ >= 0 || now < next_watch_) return;
+  next_watch_ = now + kWatchRetry;
+  const int directory = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+  if (directory < 0) {
+    return SayOnce("cannot be opened: " + Why() +
+                   "; its jobs stay as they are, and it is tried again every second");
+  }
+  if (inotify_ >= 0) {
+    watch_ = inotify_add_watch(inotify_, folder_.c_str(), kMask);
+    if (watch_ < 0) {
+      LogWarn("jobs directory " + folder_ + ": no notices of changes (" + Why() +
+              "; see fs.inotify.max_user_watches); it is looked at every " + Seconds(kScanEvery));
+    }
+  }
+  directory_ = directory;
+  next_scan_ = now;
+  if (!std::exchange(said_, {}).empty()) LogInfo("jobs directory " + folder_ + " is there");
+}
+
+void JobsDirectory::Unwatch() {
+  if (watch_ >= 0) (void)inotify_rm_watch(inotify_, std::exchange(watch_, -1));
+  if (directory_ >= 0) close(std::exchange(directory_, -1));
+}
+
+// Another directory has taken its name, or none has it.
+bool JobsDirectory::Replaced() const {
+  struct stat open_one {};
+  struct stat named {};
+  return fstat(directory_, &open_one) != 0 || stat(folder_.c_str(), &named) != 0 ||
+         open_one.st_dev != named.st_dev || open_one.st_ino != named.st_ino;
+}
+
+void JobsDirectory::Scan(Ms now) {
+  if (Replaced()) {
+    Unwatch();
+    next_watch_ = now;
+    return Watch(now);
+  }
+  next_scan_ = now + kScanEvery;
+  const int again = openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const listing = again < 0 ? nullptr : fdopendir(again);
+  if (listing == nullptr) {
+    SayOnce("cannot be read: " + Why() + "; its jobs stay as they are");
+    if (again >= 0) close(again);
+    return;
+  }
+  std::vector<FileSeen> files;
+  errno = 0;
+  while (const dirent* const entry = readdir(listing)) {
+    std::string job = JobOf(entry->d_name);
+    if (job.empty()) SayStrange(entry->d_name);
+    struct stat file {};
+    if (job.empty() || fstatat(directory_, entry->d_name, &file, 0) != 0) {
+      // A link that leads nowhere is a file that is not there.
+      errno = 0;
+      continue;
+    }
+    files.push_back({std::move(job), StampOf(file)});
+  }
+  const bool whole = errno == 0;
+  if (!whole) SayOnce("cannot be read: " + Why() + "; its jobs stay as they are");
+  closedir(listing);
+  if (!whole) return;
+  said_.clear();
+  desk_.Scanned(files, now);
+}
+
+void JobsDirectory::TakeNotices(Ms now) {
+  if (inotify_ < 0) return;
+  alignas(inotify_event) std::array<char, 64 * 1024> buffer;
+  for (;;) {
+    const ssize_t got = read(inotify_, buffer.data(), buffer.size());
+    if (got <= 0) return;
+    for (const char* at = buffer.data(); at < buffer.data() + got;) {
+      inotify_event event;
+      std::memcpy(&event, at, sizeof event);
+      // Of an earlier watch nothing matters any more.
+      if (event.wd == watch_ || (event.mask & IN_Q_OVERFLOW) != 0) {
+        TakeNotice(event.mask, event.len > 0 ? at + sizeof event : "", now);
+      }
+      at += sizeof event + event.len;
+    }
+  }
+}
+
+void JobsDirectory::TakeNotice(std::uint32_t mask, const char* name, Ms now) {
+  if ((mask & (IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF)) != 0) {
+    if ((mask & IN_IGNORED) != 0) watch_ = -1;
+    Unwatch();
+    next_watch_ = now;
+    return;
+  }
+  if ((mask & IN_Q_OVERFLOW) != 0) {
+    next_scan_ = now;
+    return;
+  }
+  const std::string job = JobOf(name);
+  if (job.empty()) return;
+  desk_.Noticed(job, now, (mask & (IN_MODIFY | IN_CREATE)) != 0 ? kModifiedDelay : 0);
+}
+
+// --- Its files ---
+
+FileFound JobsDirectory::Look(const std::string& name) const {
+  constexpr std::size_t kMax = RankTableLimits().bytes;
+  struct stat file {};
+  // Looked at first: to open a device may do something.
+  if (fstatat(directory_, name.c_str(), &file, 0) != 0) {
+    if (errno == ENOENT) return {};
+    return Unreadable({}, "cannot be looked at: " + Why());
+  }
+  if (!S_ISREG(file.st_mode)) return Unreadable(StampOf(file), "is not a regular file");
+  const int opened = openat(directory_, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (opened < 0) {
+    if (errno == ENOENT) return {};
+    return Unreadable(StampOf(file), "cannot be opened: " + Why());
+  }
+  FileFound found{FileFound::Kind::kText, {}, ""};
+  std::string wrong;
+  if (fstat(opened, &file) != 0 || !S_ISREG(file.st_mode)) {
+    wrong = "is not a regular file";
+  } else if (static_cast<std::uint64_t>(file.st_size) > kMax) {
+    wrong = "has " + std::to_string(file.st_size) + " bytes, more than the limit of " +
+            std::to_string(kMax);
+  } else {
+    wrong = ReadAll(opened, kMax, &found.text);
+  }
+  close(opened);
+  if (!wrong.empty()) return Unreadable(StampOf(file), std::move(wrong));
+  found.stamp = StampOf(file);
+  return found;
+}
+
+void JobsDirectory::LookAndTell(Ms now) {
+  if (directory_ < 0) return;
+  if (auto listing = desk_.Listing(now)) Tell("", std::move(*listing), now);
+  for (int looks = 0; looks < kLooksAtOnce && !stopping_.load(); ++looks) {
+    const std::optional<std::string> job = desk_.Next(now);
+    if (!job) return;
+    FileFound found = Look(*job + std::string(kSuffix));
+    if (auto order = desk_.Looked(*job, std::move(found), now)) Tell(*job, std::move(*order), now);
+  }
+}
+
+void JobsDirectory::Tell(const std::string& job, Event&& event, Ms now) {
+  if (!intake_->AdmitCommand().ok() || !intake_->Admit(Intake::Guest::kCall).ok()) {
+    return desk_.Failed(job, now);
+  }
+  const CallId call = intake_->NextId();
+  SetCall(call, &event);
+  intake_->PostCall(call, new Order(this, job), std::move(event));
+}
+
+void JobsDirectory::TakeAnswers(Ms now) {
+  std::vector<Answered> answers;
+  answers_.Drain(&answers, 1000);
+  for (Answered& answered : answers) {
+    if (answered.answer != nullptr) {
+      desk_.Answered(answered.job, *answered.answer, now);
+    } else {
+      desk_.Failed(answered.job, now);
+    }
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,184 @@
+#include "rank_table/builder.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/ip_address.h"
+#include "base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kDocumentedCharacters = 64;  // of a server_id
+constexpr std::size_t kNameCharacters = 4096;
+
+// A template's value that nobody filled in, [server_id], <ip>, ${NODE}, {{ node }}, or an address
+// that was masked for a document, 10.*.*.*.
+bool LooksLikePlaceholder(std::string_view name) {
+  if (name.find('*') != std::string_view::npos) return true;
+  if (name.size() < 3) return false;
+  const std::string_view inside = name.substr(1, name.size() - 2);
+  if (name.front() == '[' && name.back() == ']') return !IsIpAddress(inside);
+  if (name.front() == '<' && name.back() == '>') return true;
+  return name.back() == '}' && (name.front() == '{' || name.substr(0, 2) == "${");
+}
+
+bool HasControl(std::string_view utf8) {
+  while (!utf8.empty()) {
+    if (IsControl(utf8)) return true;
+    utf8.remove_prefix(static_cast<std::size_t>(Utf8Length(utf8)));
+  }
+  return false;
+}
+
+bool IsDigits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+enum class NumberKind { kNumber, kOutOfRange, kOther };
+
+NumberKind ParseNumber(std::string_view text, std::uint64_t max, std::uint64_t* number) {
+  const bool negative = !text.empty() && text.front() == '-';
+  const std::string_view digits = text.substr(negative ? 1 : 0);
+  if (!IsDigits(digits)) return NumberKind::kOther;
+  if (negative) return NumberKind::kOutOfRange;
+  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), *number);
+  if (result.ec != std::errc{} || *number > max) return NumberKind::kOutOfRange;
+  return NumberKind::kNumber;
+}
+
+std::string After(const std::string& label) { return label.empty() ? label : label + ": "; }
+
+}  // namespace
+
+std::string ValueText(const JsonScalar& value) {
+  if (value.type == JsonType::kString) return Quoted(value.Text());
+  if (value.type == JsonType::kNumber) return Shown(value.raw);
+  return std::string(WithArticle(value.type));
+}
+
+bool TableBuilder::Fail(std::string text) {
+  if (error_.empty()) error_ = std::move(text);
+  return false;
+}
+
+bool TableBuilder::FailAt(std::size_t offset, const std::string& text) {
+  return Fail("line " + std::to_string(LineAt(text_, offset)) + ": " + text);
+}
+
+bool TableBuilder::Number(const JsonScalar& value, std::string_view key, const std::string& label,
+                          std::uint64_t max, std::uint64_t* number) {
+  std::string text = After(label) + std::string(key) + ' ';
+  NumberKind kind = NumberKind::kOther;
+  const bool scalar = value.type == JsonType::kString || value.type == JsonType::kNumber;
+  if (scalar) kind = ParseNumber(value.raw, max, number);
+  if (kind == NumberKind::kNumber) return true;
+  if (kind == NumberKind::kOutOfRange) {
+    text += assay::Shown(value.raw) + " out of range 0.." + std::to_string(max);
+  } else if (scalar) {
+    text += ValueText(value) + " is not a whole number";
+  } else {
+    text += "is " + ValueText(value) + ", not a whole number";
+  }
+  return FailAt(value.offset, text);
+}
+
+bool TableBuilder::DeclaredCount(const JsonScalar& value, std::string_view key,
+                                 const std::string& label, std::size_t actual,
+                                 const std::string& has) {
+  if (value.null()) return true;
+  std::uint64_t declared = 0;
+  if (!Number(value, key, label, UINT32_MAX, &declared)) return false;
+  if (declared == actual) return true;
+  return FailAt(value.offset, After(label) + std::string(key) + " is " + std::to_string(declared) +
+                                  " but " + has);
+}
+
+bool TableBuilder::ReadNodeName(std::span<const NamedField> fields, const std::string& label,
+                                NodeName* name) {
+  for (const auto& [key, value] : fields) {
+    if (value->null()) continue;
+    // An id may be an integer; anything else was meant for something else.
+    const bool integer = value->type == JsonType::kNumber && IsDigits(value->raw);
+    const std::string field = label + ": " + std::string(key) + ' ';
+    if (value->type != JsonType::kString && !integer) {
+      return FailAt(value->offset, field + "is " + ValueText(*value) + ", not a string");
+    }
+    std::string text = value->Text();
+    const std::size_t characters = CharacterCount(text);
+    const std::string length = std::to_string(characters) + " characters long";
+    if (characters > kNameCharacters) {
+      return FailAt(value->offset, field + Quoted(text) + " is " + length + ", more than " +
+                                       std::to_string(kNameCharacters));
+    }
+    if (HasControl(text)) {
+      return FailAt(value->offset, field + Quoted(text) + " has a control character");
+    }
+    if (characters > kDocumentedCharacters) {
+      long_names_.Add(field + Quoted(text) + " is " + length + ", more than the documented " +
+                      std::to_string(kDocumentedCharacters));
+    }
+    if (name->text.empty()) *name = {key, std::move(text)};
+  }
+  return true;
+}
+
+std::uint32_t TableBuilder::AddNode(const NodeName& name, std::size_t offset) {
+  const std::size_t entry = entries_++;
+  const auto added_node = static_cast<std::uint32_t>(nodes_.size());
+  const auto [found, added] = node_of_name_.try_emplace(name.text, added_node);
+  if (added) {
+    nodes_.push_back({name.text, {}});
+    entry_of_node_.push_back(entry);
+    if (LooksLikePlaceholder(name.text)) {
+      placeholders_.Add(std::string(name.key) + ' ' + Quoted(name.text) +
+                        " looks like an unfilled placeholder");
+    }
+  } else if (!repeated_) {
+    repeated_ = {name, entry_of_node_[found->second], entry, offset};
+  }
+  return found->second;
+}
+
+void TableBuilder::AddHostAddress(std::uint32_t node, std::string address) {
+  if (!address.empty()) host_addresses_.emplace_back(std::move(address), node);
+}
+
+bool TableBuilder::AddRank(std::uint32_t node, const JsonScalar& rank, const JsonScalar& device,
+                           bool device_optional, std::size_t offset) {
+  std::uint64_t number = 0;
+  Place place{-1, -1, node, offset};
+  if (!device.null()) {
+    if (!Number(device, "device_id", Shown(node), max_device_id_, &number)) return false;
+    place.device = static_cast<std::int32_t>(number);
+  } else if (!device_optional) {
+    return FailAt(offset, Shown(node) + ": device_id is missing");
+  }
+  if (!rank.null()) {
+    if (!Number(rank, "rank_id", Shown(place), limits_.ranks - 1, &number)) return false;
+    place.rank = static_cast<std::int32_t>(number);
+  }
+  if (places_.size() == limits_.ranks) {
+    return FailAt(offset, "more than " + Count(limits_.ranks, "rank", "ranks"));
+  }
+  places_.push_back(place);
+  return true;
+}
+
+std::int32_t TableBuilder::LowestRankFrom(std::size_t first) const {
+  std::int32_t lowest = places_[first].rank;
+  for (std::size_t i = first; i < places_.size(); ++i) lowest = std::min(lowest, places_[i].rank);
+  return lowest;
+}
+
+std::string TableBuilder::Shown(std::uint32_t node) const {
+  const std::string& name = nodes_[node].name;
+  return name.empty() ? "unknown node" : assay::Shown(name);
+}
+
+std::string TableBuilder::Shown(const Place& place) const {
+  if (place.device < 0) return Shown(place.node) + " without device";
+  return Shown(place.node) + " device " + std::to_string(place.device);
+}
+
+}  // namespace assay

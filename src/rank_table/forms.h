@@ -1,0 +1,53 @@
+// The forms of a rank table: each reader walks its list and hands what it finds to a builder.
+// Part of rank_table.cc; nothing else includes this.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "rank_table/builder.h"
+#include "rank_table/json_text.h"
+
+namespace assay {
+
+// The members of a table's outermost object; of the lists only place and type.
+struct TableHead {
+  std::string_view text;
+  JsonScalar status, version;
+  JsonScalar total;  // ClusterD: into how many slices the table was split
+  JsonScalar server_count, server_num, rank_count, device_count, device_num, group_count;
+  JsonScalar server_list, rank_list, group_list, node_list;
+  JsonScalar super_pod_list, server_group_list, prefill_device_list, decode_device_list;
+  std::string keys;  // the first few there are, for messages
+};
+
+// Each answers false after builder.Fail(). REQUIRES: that list is not kNull, head.text passed
+// CheckJson(). Rules that follow from the form are set in *rules.
+bool ReadServerList(const TableHead& head, TableBuilder& builder, TableRules* rules);
+bool ReadGroupList(const TableHead& head, TableBuilder& builder, TableRules* rules);
+bool ReadNodeList(const TableHead& head, TableBuilder& builder, TableRules* rules);
+bool ReadRankList(const TableHead& head, TableBuilder& builder, TableRules* rules);
+
+// visit(index, element) for each element of a list, which must be objects, at least one.
+// label: where the list stands ("" = outermost). visit answers false to stop.
+template <class Visit>
+bool ForEachObject(const JsonScalar& list, std::string_view key, const std::string& label,
+                   std::string_view text, TableBuilder& builder, Visit&& visit) {
+  const std::string name = (label.empty() ? label : label + ": ") + std::string(key);
+  if (list.null()) return builder.Fail(name + " is missing");
+  if (list.type != JsonType::kArray) {
+    return builder.FailAt(list.offset, name + " is " + ValueText(list) + ", not an array");
+  }
+  std::size_t count = 0;
+  const bool complete = JsonWalker(text, list.offset).Elements([&](std::size_t index, auto& value) {
+    ++count;
+    if (value.type() == JsonType::kObject) return visit(index, value);
+    return builder.FailAt(value.offset(), name + " entry " + std::to_string(index) + " is " +
+                                              std::string(WithArticle(value.type())) +
+                                              ", not an object");
+  });
+  if (!complete) return false;
+  return count > 0 || builder.FailAt(list.offset, name + " is empty");
+}
+
+}  // namespace assay

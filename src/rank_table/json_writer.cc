@@ -1,0 +1,102 @@
+#include "rank_table/json_writer.h"
+
+#include <algorithm>
+
+#include "rank_table/json_text.h"
+
+namespace assay {
+namespace {
+
+std::string_view ValueAt(std::string_view source, std::size_t offset) {
+  JsonWalker walker(source, offset);
+  walker.Skip();
+  return source.substr(offset, walker.offset() - offset);
+}
+
+// The length of the string literal at the front of value, quotes included.
+std::size_t LiteralLength(std::string_view value) {
+  std::size_t end = 1;
+  while (value[end] != '"') end += value[end] == '\\' ? 2 : 1;
+  return end + 1;
+}
+
+}  // namespace
+
+// A value that is complete never ends in an opening bracket, a key always in a colon.
+void JsonWriter::Separate() {
+  const char last = written_.empty() ? '[' : written_.back();
+  if (last != '[' && last != '{' && last != ':') written_ += ',';
+}
+
+void JsonWriter::OpenObject() {
+  Separate();
+  written_ += '{';
+}
+
+void JsonWriter::OpenArray() {
+  Separate();
+  written_ += '[';
+}
+
+void JsonWriter::String(std::string_view utf8) {
+  Separate();
+  Quote(utf8);
+}
+
+void JsonWriter::Number(std::string_view digits) {
+  Separate();
+  written_ += digits;
+}
+
+void JsonWriter::Key(std::string_view utf8) {
+  Separate();
+  Quote(utf8);
+  written_ += ':';
+}
+
+void JsonWriter::Quote(std::string_view utf8) {
+  constexpr char kHex[] = "0123456789abcdef";
+  written_ += '"';
+  for (const char c : utf8) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20) {
+      written_ += "\\u00";
+      written_ += kHex[byte >> 4];
+      written_ += kHex[byte & 15];
+      continue;
+    }
+    if (c == '"' || c == '\\') written_ += '\\';
+    written_ += c;
+  }
+  written_ += '"';
+}
+
+void JsonWriter::Copy(std::size_t offset) {
+  Separate();
+  std::string_view value = ValueAt(source_, offset);
+  while (!value.empty()) {
+    // Up to the next white space or string; strings are copied whole.
+    const std::size_t plain = std::min(value.find_first_of(" \t\r\n\""), value.size());
+    written_ += value.substr(0, plain);
+    value.remove_prefix(plain);
+    if (value.empty()) break;
+    const std::size_t length = value.front() == '"' ? LiteralLength(value) : 1;
+    if (value.front() == '"') written_ += value.substr(0, length);
+    value.remove_prefix(length);
+  }
+}
+
+std::size_t JsonDepth(std::string_view source, std::size_t offset) {
+  std::string_view value = ValueAt(source, offset);
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  while (!value.empty()) {
+    const char c = value.front();
+    if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
+    if (c == '}' || c == ']') --depth;
+    value.remove_prefix(c == '"' ? LiteralLength(value) : 1);
+  }
+  return deepest;
+}
+
+}  // namespace assay

@@ -1,0 +1,214 @@
+#include "rank_table/rank_table.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "rank_table/forms.h"
+#include "rank_table/json_text.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kSourceBytes = 160;
+constexpr std::size_t kListedKeys = 8;
+
+struct HeadField {
+  std::string_view key;
+  JsonScalar TableHead::*field;
+};
+constexpr HeadField kHeadFields[] = {
+    {"status", &TableHead::status},
+    {"version", &TableHead::version},
+    {"total", &TableHead::total},
+    {"server_count", &TableHead::server_count},
+    {"server_num", &TableHead::server_num},
+    {"rank_count", &TableHead::rank_count},
+    {"device_count", &TableHead::device_count},
+    {"device_num", &TableHead::device_num},
+    {"group_count", &TableHead::group_count},
+    {"server_list", &TableHead::server_list},
+    {"rank_list", &TableHead::rank_list},
+    {"group_list", &TableHead::group_list},
+    {"node_list", &TableHead::node_list},
+    {"super_pod_list", &TableHead::super_pod_list},
+    {"server_group_list", &TableHead::server_group_list},
+    {"prefill_device_list", &TableHead::prefill_device_list},
+    {"decode_device_list", &TableHead::decode_device_list},
+};
+
+struct Form {
+  std::string_view list;
+  JsonScalar TableHead::*field;
+  bool (*read)(const TableHead&, TableBuilder&, TableRules*);
+  std::string_view version;  // the one that always comes with it; "": several do
+};
+// The first list that is there decides, whatever the version says.
+constexpr Form kForms[] = {
+    {"server_list", &TableHead::server_list, ReadServerList, ""},
+    {"rank_list", &TableHead::rank_list, ReadRankList, "2.0"},
+    {"group_list", &TableHead::group_list, ReadGroupList, ""},
+    {"node_list", &TableHead::node_list, ReadNodeList, "1.1"},
+};
+constexpr std::string_view kVersions[] = {"1.0", "1.1", "1.2", "1.4", "2.0"};
+
+TableHead ReadHead(std::string_view text) {
+  TableHead head;
+  head.text = text;
+  std::size_t keys = 0;
+  JsonWalker(text).Members([&](std::string_view key, JsonWalker& value) {
+    if (keys++ < kListedKeys) head.keys += (keys > 1 ? ", " : "") + Shown(key, 32);
+    const auto* field = std::find_if(std::begin(kHeadFields), std::end(kHeadFields),
+                                     [key](const HeadField& known) { return known.key == key; });
+    if (field != std::end(kHeadFields)) head.*(field->field) = value.Scalar();
+    return true;
+  });
+  if (keys > kListedKeys) head.keys += " and " + std::to_string(keys - kListedKeys) + " more";
+  return head;
+}
+
+std::size_t Length(const TableHead& head, const JsonScalar& array) {
+  std::size_t count = 0;
+  JsonWalker(head.text, array.offset).Elements([&count](std::size_t, JsonWalker&) {
+    ++count;
+    return true;
+  });
+  return count;
+}
+
+// No list that we read; what it may be instead.
+bool FailWithoutList(const TableHead& head, TableBuilder& builder) {
+  const bool prefill = !head.prefill_device_list.null();
+  const bool decode = !head.decode_device_list.null();
+  if (prefill || decode) {
+    return builder.Fail(std::string("no server_list (found ") +
+                        (prefill ? "prefill_device_list" : "") +
+                        (prefill && decode ? " and " : "") + (decode ? "decode_device_list" : "") +
+                        ": a vLLM-Ascend PD table, not an HCCL rank table)");
+  }
+  if (head.server_group_list.type == JsonType::kArray) {
+    return builder.Fail(
+        "no server_list (found server_group_list: a MindIE/ClusterD global rank "
+        "table with " +
+        Count(Length(head, head.server_group_list), "group", "groups") + ")");
+  }
+  return builder.Fail("no server_list, rank_list, group_list or node_list" +
+                      (head.keys.empty() ? " (the table is empty)"
+                                         : " (found " + head.keys + "): not a rank table"));
+}
+
+// Only a 2.0 table may leave status out.
+bool CheckStatus(const TableHead& head, bool v2, TableBuilder& builder) {
+  const JsonScalar& status = head.status;
+  if (status.null()) return v2 || builder.Fail("status is missing (expected completed)");
+  if (status.type == JsonType::kString && (status.raw == "completed" || status.raw == "complete")) {
+    return true;
+  }
+  return builder.FailAt(status.offset, "status is " + ValueText(status) +
+                                           ", neither completed (HCCL) nor complete (ClusterD)");
+}
+
+bool CheckVersion(const TableHead& head, const Form& form, TableBuilder& builder) {
+  const JsonScalar& version = head.version;
+  if (version.null() || (version.type == JsonType::kString && version.raw.empty())) return true;
+  if (version.type != JsonType::kString && version.type != JsonType::kNumber) {
+    return builder.FailAt(version.offset, "version is " + ValueText(version) + ", not a string");
+  }
+  const std::string read_as = ", read as " + std::string(form.list) + " table";
+  const bool known = std::count(std::begin(kVersions), std::end(kVersions), version.raw) > 0;
+  const bool fits = form.version.empty() ? version.raw != "1.1" : version.raw == form.version;
+  if (!known) {
+    builder.Warn("unknown version " + Quoted(version.Text()) + read_as);
+  } else if (!fits) {
+    builder.Warn("version " + Quoted(version.raw) + " does not go with " + std::string(form.list) +
+                 read_as);
+  }
+  return true;
+}
+
+// Counts of the whole table that may stand beside any list.
+bool CheckTotals(const TableHead& head, TableBuilder& builder) {
+  const std::size_t ranks = builder.rank_count();
+  const std::string has = "the table lists " + Count(ranks, "rank", "ranks");
+  return builder.DeclaredCount(head.rank_count, "rank_count", "", ranks, has) &&
+         builder.DeclaredCount(head.device_count, "device_count", "", ranks, has) &&
+         builder.DeclaredCount(head.device_num, "device_num", "", ranks, has);
+}
+
+// What is said of text before its content is looked at; nothing: it is one JSON object.
+std::optional<TableReading> JudgeText(std::string_view text, const RankTableLimits& limits) {
+  const auto reject = [](std::string error) {
+    return TableReading{TableVerdict::kReject, {}, std::move(error)};
+  };
+  if (text.size() > limits.bytes) {
+    return reject("the table has " + std::to_string(text.size()) +
+                  " bytes, more than the limit of " + std::to_string(limits.bytes));
+  }
+  if (IsBlank(text)) {
+    return TableReading{TableVerdict::kNotReady, {}, "file is empty: may still be being written"};
+  }
+  if (const std::string_view mark = text.substr(0, 2); mark == "\xFF\xFE" || mark == "\xFE\xFF") {
+    return reject("the text is UTF-16: save it as UTF-8");
+  }
+  if (const auto fault = CheckJson(text)) {
+    if (fault->at_end) return TableReading{TableVerdict::kNotReady, {}, fault->text};
+    return reject("line " + std::to_string(LineAt(text, fault->offset)) + ": " + fault->text +
+                  " (offset " + std::to_string(fault->offset) + ")");
+  }
+  const JsonType type = JsonWalker(text).type();
+  if (type == JsonType::kObject) return std::nullopt;
+  return reject("expected a JSON object, found " + std::string(WithArticle(type)));
+}
+
+TableReading Read(std::string_view text, const RankTableLimits& limits) {
+  if (auto judged = JudgeText(text, limits)) return *std::move(judged);
+  const TableHead head = ReadHead(text);
+  if (head.status.type == JsonType::kString && head.status.raw == "initializing") {
+    return {TableVerdict::kNotReady, {}, "table not ready: status is initializing"};
+  }
+  const bool v2 = head.version.raw == "2.0" || !head.rank_list.null();
+  TableBuilder builder(text, limits, v2 ? limits.device_id_v2 : limits.device_id_v1);
+  const auto* form = std::find_if(std::begin(kForms), std::end(kForms), [&head](const Form& known) {
+    return !(head.*(known.field)).null();
+  });
+  TableRules rules;
+  std::optional<RankTable> table;
+  if (form == std::end(kForms)) {
+    FailWithoutList(head, builder);
+  } else if (CheckStatus(head, v2, builder) && CheckVersion(head, *form, builder) &&
+             form->read(head, builder, &rules) && CheckTotals(head, builder)) {
+    table = builder.Finish(rules);
+  }
+  if (!table) return {TableVerdict::kReject, {}, builder.error()};
+  const bool warned = !table->warnings.empty();
+  return {warned ? TableVerdict::kAcceptWarn : TableVerdict::kAccept, *std::move(table), {}};
+}
+
+}  // namespace
+
+std::string_view VerdictName(TableVerdict verdict) {
+  switch (verdict) {
+    case TableVerdict::kAccept:
+      return "accept";
+    case TableVerdict::kAcceptWarn:
+      return "accept-warn";
+    case TableVerdict::kNotReady:
+      return "not-ready";
+    case TableVerdict::kReject:
+      return "reject";
+  }
+  return "";
+}
+
+TableReading ReadRankTable(std::string_view text, std::string_view source,
+                           const RankTableLimits& limits) {
+  TableReading reading = Read(text, limits);
+  if (!reading.accepted() && !source.empty()) {
+    reading.error = ShownEnd(source, kSourceBytes) + ": " + reading.error;
+  }
+  return reading;
+}
+
+}  // namespace assay

@@ -1,0 +1,310 @@
+#include "roles/daemon.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "agent/agent.h"
+#include "base/ids.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/flags/duration.h"
+#include "cli/flags/flags.h"
+#include "coordinator/coordinator.h"
+#include "roles/state_paths.h"
+
+namespace assay {
+namespace {
+
+constexpr char kName[] = "assay";
+
+constexpr char kDetails[] = "Commands (`assay COMMAND --help` tells more):\n";
+
+constexpr char kMore[] =
+    "\n`assay --version` prints the version.\n"
+    "\nTimes are written with a unit: 200ms, 90s, 5m, 2h. Every flag --some-flag is also the "
+    "environment\n"
+    "variable ASSAY_SOME_FLAG and the line `some-flag = \"value\"` of the file given with "
+    "--config; the\n"
+    "command line wins over the environment, that over the file.\n\n"
+    "State is kept in $STATE_DIRECTORY, else /var/lib/assay, else the user's state folder.\n\n"
+    "SIGTERM ends a coordinator, or an idle agent, within seconds. An agent with a test under way "
+    "takes\n"
+    "no more work and waits for the op up to --stop-grace; a second SIGTERM makes the devices safe "
+    "and\n"
+    "answers.\n\n"
+    "Exit status: 0 stopped as asked, 1 a flag is wrong or the role could not start.\n\n"
+    "Examples:\n"
+    "  assay --role=coordinator --listen=0.0.0.0:8899 --insecure\n"
+    "  assay --role=agent --coordinator=head:8899\n"
+    "  assay --role=coordinator,agent\n";
+
+struct Options {
+  std::string role;
+  std::string log_level = "info";
+  std::string job_roles = "CCAgent,DefaultUser1,DefaultUser2,FdAgent";
+  std::int64_t subscriptions_max = 10'000;
+  std::int64_t subscriber_buffer = std::int64_t{1} << 20;
+  CoordinatorOptions coordinator;
+  AgentOptions agent;
+  std::int64_t host_seconds = 2000;
+  std::int64_t host_devices = 0;
+  std::int64_t sim_devices = 8;
+  std::int64_t sim_op = 200;
+};
+
+std::string Details() {
+  std::string text = kDetails;
+  for (const Command& command : Commands()) {
+    std::string line = "  " + std::string(command.path);
+    line.resize(std::max<std::size_t>(line.size() + 2, 18), ' ');
+    text += line + std::string(command.summary) + "\n";
+  }
+  return text + kMore;
+}
+
+void Declare(Options* o, Flags* flags) {
+  Settings& s = o->coordinator.settings;
+  flags->Environment(true)
+      .Choice("role", &o->role, {"coordinator", "agent", "coordinator,agent", "agent,coordinator"},
+              "what this process is")
+      .Choice("log-level", &o->log_level, {"debug", "info", "warn", "error"},
+              "what is logged on standard error (info)")
+      .Group("Coordinator")
+      .Text("listen", &o->coordinator.listen, "HOST:PORT",
+            "address to serve on (127.0.0.1:8899); port 0 takes a free one")
+      .Switch("insecure", &o->coordinator.insecure, "allow --listen beyond loopback, unencrypted")
+      .Path("db", &o->coordinator.db, "FILE", "database (assay.db in the state folder)")
+      .Path("port-file", &o->coordinator.port_file, "FILE",
+            "host:port is written here once it serves (coordinator.port in the state folder)")
+      .Path("jobs-dir", &o->coordinator.jobs_dir, "FOLDER",
+            "a file ID.json in it, a rank table, is the job ID while it is there (none)")
+      .Time("aic-deadline", &s.aic_deadline, "for one aic op")
+      .Time("p2p-deadline", &s.p2p_deadline, "for one p2p op")
+      .Time("start-allowance", &s.start_allowance,
+            "how long an executor that is away is waited for")
+      .Time("kill-grace", &s.kill_grace, "from an op's deadline to the kill of its worker")
+      .Time("agent-timeout", &s.agent_timeout,
+            "an agent that is silent this long is lost; its name is kept for it as long")
+      .Time("reply-quiet", &s.reply_quiet,
+            "from a training agent's last reply to its job's next notification")
+      .Time("result-replay", &s.result_replay, "how old a result a late subscriber still gets")
+      .Text("job-roles", &o->job_roles, "ROLE,...",
+            "who may subscribe to job signals (" + o->job_roles + ")")
+      .Time("client-kept", &s.client_kept, "how long a subscriber's id lives without a stream")
+      .Time("deleted-kept", &s.deleted_kept,
+            "how long subscribers that come are told of a job that was deleted")
+      .Number("subscriptions-max", &o->subscriptions_max, 1, 1'000'000,
+              "job signals: streams in all")
+      .Size(
+          "subscriber-buffer", &o->subscriber_buffer, 1 << 10, std::int64_t{1} << 30,
+          "job signals that wait for a slow subscriber: above it only the newest of each job come")
+      .Time("idle-timeout", &o->coordinator.idle_timeout,
+            "a connection that takes nothing and answers no ping is closed after this")
+      .Group("Agent")
+      .Text("coordinator", &o->agent.coordinator, "HOST:PORT",
+            "the coordinator (127.0.0.1:8899; with both roles: its own)")
+      .Text("node", &o->agent.node, "NAME",
+            "this node's name, as rank tables have it (the host name)")
+      .Path("state-dir", &o->agent.state_dir, "FOLDER",
+            "identity and unsent results (agent in the state folder)")
+      .Time("stop-grace", &o->agent.stop_grace, "how long SIGTERM waits for the op under way")
+      .Choice("driver", &o->agent.driver.kind, {"auto", "host", "sim"},
+              "whose devices are tested (auto)")
+      .Number("host-devices", &o->host_devices, 0, 64,
+              "host: devices to make of this machine; 0: one a core, at least 2, at most 8")
+      .Seconds("host-seconds", &o->host_seconds, "host: how long each op works")
+      .Number("sim-devices", &o->sim_devices, 1, 64, "sim: how many devices")
+      .Number("sim-op-ms", &o->sim_op, 0, 86'400'000,
+              "sim: how long each op takes, in milliseconds")
+      .Text("sim", &o->agent.driver.sim_plan, "PLAN",
+            "sim: outcomes, like 3:aic=faulty,5:p2p=hang (ok otherwise)");
+}
+
+// A time of nothing would make a verdict of every test.
+Status CheckTimes(const Settings& settings) {
+  constexpr Ms kLeast = 100;
+  const std::pair<const char*, Ms> times[] = {{"aic-deadline", settings.aic_deadline},
+                                              {"p2p-deadline", settings.p2p_deadline},
+                                              {"start-allowance", settings.start_allowance},
+                                              {"agent-timeout", settings.agent_timeout}};
+  for (const auto& [flag, ms] : times) {
+    if (ms >= kLeast) continue;
+    return InvalidError("--" + std::string(flag) + ": " + DurationText(ms) +
+                        " is too short; at least 100ms are needed");
+  }
+  return Status::Ok();
+}
+
+// "a,b" as the set of its names.
+Result<std::set<std::string, std::less<>>> ParseRoles(const std::string& text) {
+  std::set<std::string, std::less<>> roles;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string role = text.substr(begin, end - begin);
+    if (const auto problem = IdProblem("role", role)) {
+      return InvalidError("--job-roles: " + *problem +
+                          "; write names with commas between, like CCAgent,DefaultUser1");
+    }
+    roles.insert(role);
+    begin = end + 1;
+  }
+  return roles;
+}
+
+// Fills in what no flag said.
+Status Complete(Options* o, bool coordinator, bool agent) {
+  if (Status times = CheckTimes(o->coordinator.settings); !times.ok()) return times;
+  auto roles = ParseRoles(o->job_roles);
+  if (!roles.ok()) return roles.status();
+  o->coordinator.settings.job_roles = *std::move(roles);
+  o->coordinator.settings.subscriptions_max = static_cast<std::size_t>(o->subscriptions_max);
+  // Beside the streams of stress tests.
+  o->coordinator.limits.streams_max =
+      std::max(o->coordinator.limits.streams_max, o->subscriptions_max + 20'000);
+  o->coordinator.subscriber_buffer = static_cast<std::size_t>(o->subscriber_buffer);
+  const bool needs_folder =
+      (coordinator && (o->coordinator.db.empty() || o->coordinator.port_file.empty())) ||
+      (agent && o->agent.state_dir.empty());
+  std::string folder;
+  if (needs_folder) {
+    Result<std::string> found = StateFolder();
+    if (!found.ok()) return found.status();
+    folder = *found;
+  }
+  if (o->coordinator.db.empty()) o->coordinator.db = folder + "/assay.db";
+  if (o->coordinator.port_file.empty()) o->coordinator.port_file = folder + "/coordinator.port";
+  if (o->agent.state_dir.empty()) o->agent.state_dir = folder + "/agent";
+  if (o->coordinator.db.find('/') == std::string::npos) o->coordinator.db.insert(0, "./");
+  if (agent) {
+    if (Status made = MakeFolders(o->agent.state_dir); !made.ok()) return made;
+  }
+  o->agent.driver.host_devices = static_cast<std::int32_t>(o->host_devices);
+  o->agent.driver.host_op_ms = static_cast<std::int32_t>(o->host_seconds);
+  o->agent.driver.sim_devices = static_cast<std::int32_t>(o->sim_devices);
+  o->agent.driver.sim_op_ms = static_cast<std::int32_t>(o->sim_op);
+  return Status::Ok();
+}
+
+LogLevel LevelOf(const std::string& name) {
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warn") return LogLevel::kWarn;
+  if (name == "error") return LogLevel::kError;
+  return LogLevel::kInfo;
+}
+
+// Thousands of agents are thousands of descriptors; the soft limit is often 1024.
+void RaiseFileLimit() {
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The signals that end the process. Blocked before any thread is made, so that every thread
+// inherits it.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGTERM);
+    sigaddset(&set_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+  }
+  // True: one came within so many milliseconds.
+  bool Came(int timeout_ms) const {
+    struct timespec wait {};
+    wait.tv_sec = timeout_ms / 1000;
+    wait.tv_nsec = (timeout_ms % 1000) * 1'000'000L;
+    return sigtimedwait(&set_, nullptr, &wait) > 0;
+  }
+
+ private:
+  sigset_t set_{};
+};
+
+// Returns when the agent has stopped; the first signal came already.
+void StopAgent(Agent* agent, const StopSignals& signals) {
+  agent->RequestStop();
+  bool forced = false;
+  while (!agent->Wait(50)) {
+    if (!signals.Came(1)) continue;
+    if (!forced)
+      LogWarn("asked to stop again: ending the tests under way and making their devices safe");
+    forced = true;
+    agent->ForceStop();
+  }
+}
+
+int Serve(Options* options, bool with_coordinator, bool with_agent) {
+  const StopSignals signals;
+  RaiseFileLimit();
+  std::unique_ptr<Coordinator> coordinator;
+  if (with_coordinator) {
+    auto started = Coordinator::Start(options->coordinator);
+    if (!started.ok()) {
+      LogError(started.status().text());
+      return kExitFailed;
+    }
+    coordinator = *std::move(started);
+    if (options->agent.coordinator.empty()) options->agent.coordinator = coordinator->address();
+  }
+  if (options->agent.coordinator.empty()) options->agent.coordinator = "127.0.0.1:8899";
+  std::unique_ptr<Agent> agent;
+  if (with_agent) {
+    auto started = Agent::Start(options->agent);
+    if (!started.ok()) {
+      LogError(started.status().text());
+      return kExitFailed;
+    }
+    agent = *std::move(started);
+  }
+  while (!signals.Came(1000)) {
+    if (agent && agent->Wait(0)) {
+      LogError("the agent has stopped by itself");
+      return kExitFailed;
+    }
+  }
+  if (agent) StopAgent(agent.get(), signals);
+  if (coordinator) {
+    if (Status stopped = coordinator->Stop(); !stopped.ok()) LogError(stopped.text());
+  }
+  LogInfo("stopped");
+  return kExitOk;
+}
+
+}  // namespace
+
+int RunDaemon(Args args) {
+  Options options;
+  Flags flags(kName, "On-demand stress tests for the accelerators of training jobs.", Details());
+  Declare(&options, &flags);
+  if (const auto status = flags.Parse(std::move(args))) return *status;
+  if (options.role.empty()) {
+    return flags.Wrong("--role is missing: coordinator, agent or coordinator,agent");
+  }
+  const bool coordinator = options.role.find("coordinator") != std::string::npos;
+  const bool agent = options.role.find("agent") != std::string::npos;
+  SetLogLevel(LevelOf(options.log_level));
+  // An option of a driver is judged before anything starts.
+  if (const Status status = Complete(&options, coordinator, agent); !status.ok()) {
+    return flags.Wrong(status.text());
+  }
+  if (agent) {
+    const auto driver = driver::Make(options.agent.driver);
+    if (!driver.ok()) return flags.Wrong(driver.status().text());
+  }
+  return Serve(&options, coordinator, agent);
+}
+
+}  // namespace assay

@@ -1,0 +1,30 @@
+#include "roles/worker_command.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "driver/worker_main.h"
+
+namespace assay {
+namespace {
+
+std::optional<int> Descriptor(std::string_view word, std::string_view flag) {
+  if (!word.starts_with(flag)) return std::nullopt;
+  word.remove_prefix(flag.size());
+  int fd = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), fd);
+  if (error != std::errc() || end != word.data() + word.size() || fd < 0) return std::nullopt;
+  return fd;
+}
+
+}  // namespace
+
+std::optional<int> RunIfWorker(int argc, char** argv) {
+  if (argc != 4 || std::string_view(argv[1]) != "worker") return std::nullopt;
+  const auto in = Descriptor(argv[2], "--in=");
+  const auto out = Descriptor(argv[3], "--out=");
+  if (!in || !out) return std::nullopt;
+  return driver::RunWorker(*in, *out);
+}
+
+}  // namespace assay

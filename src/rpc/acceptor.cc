@@ -1,0 +1,164 @@
+#include "rpc/acceptor.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "base/thread.h"
+
+namespace assay {
+namespace {
+
+constexpr int kRetryMs = 100;  // while no descriptor is left
+// Descriptors that connections must leave to the database and to whatever else opens a file.
+constexpr rlim_t kReserve = 32;
+
+rlim_t FileLimit() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+// The lowest free number is what a new descriptor gets.
+bool InReserve(int fd) {
+  const rlim_t limit = FileLimit();
+  return limit != RLIM_INFINITY && static_cast<rlim_t>(fd) + kReserve >= limit;
+}
+
+bool SetOption(int fd, int level, int option, int value) {
+  return setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+int PortOf(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
+                   : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Acceptor>> Acceptor::Listen(const ListenAddress& address) {
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(address.port);
+  if (const int error = getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found)) {
+    return InvalidError("cannot listen on " + address.Text() + ": " + gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, freeaddrinfo);
+  std::unique_ptr<Acceptor> acceptor(new Acceptor);
+  acceptor->port_ = address.port;
+  Status problem;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    Status added = acceptor->Add(address, *one);
+    if (!added.ok()) problem = std::move(added);
+  }
+  // A name may have an address of a family that this machine does not have; one that somebody else
+  // holds is another matter.
+  if (acceptor->listeners_.empty() || problem.code() == Code::kConflict) return problem;
+  return acceptor;
+}
+
+Status Acceptor::Add(const ListenAddress& address, const addrinfo& one) {
+  sockaddr_storage copy{};
+  std::memcpy(&copy, one.ai_addr, one.ai_addrlen);
+  const int family = one.ai_family;
+  // Of several addresses all get the port that the first one got.
+  const auto port = htons(static_cast<std::uint16_t>(port_));
+  if (family == AF_INET6) reinterpret_cast<sockaddr_in6*>(&copy)->sin6_port = port;
+  if (family == AF_INET) reinterpret_cast<sockaddr_in*>(&copy)->sin_port = port;
+  const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const auto failed = [&] {
+    const int error = errno;
+    if (fd >= 0) close(fd);
+    const std::string text = "cannot listen on " + address.Text() + ": " + std::strerror(error);
+    if (error == EADDRINUSE) {
+      return ConflictError(text + "; is another coordinator running there?");
+    }
+    return InvalidError(text);
+  };
+  if (fd < 0) return failed();
+  SetOption(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+  // [::] stands for every address, those of IPv4 too.
+  if (family == AF_INET6) SetOption(fd, IPPROTO_IPV6, IPV6_V6ONLY, address.host == "::" ? 0 : 1);
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&copy), one.ai_addrlen) != 0 ||
+      listen(fd, SOMAXCONN) != 0) {
+    return failed();
+  }
+  if (port_ == 0) port_ = PortOf(fd);
+  listeners_.push_back(fd);
+  return Status::Ok();
+}
+
+Acceptor::~Acceptor() { Stop(); }
+
+Status Acceptor::Start(int user_timeout_ms, std::function<void(const Connection&)> connected) {
+  user_timeout_ms_ = user_timeout_ms;
+  connected_ = std::move(connected);
+  return StartThread(&thread_, "the acceptor", "acceptor", [this] { Run(); });
+}
+
+void Acceptor::Stop() {
+  stop_.Signal();
+  if (thread_.joinable()) thread_.join();
+  for (const int fd : listeners_) close(fd);
+  listeners_.clear();
+}
+
+void Acceptor::Run() {
+  std::vector<pollfd> polled = {{stop_.fd(), POLLIN, 0}};
+  for (const int fd : listeners_) polled.push_back({fd, POLLIN, 0});
+  for (;;) {
+    if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
+      LogError(std::string("acceptor: poll: ") + std::strerror(errno));
+    }
+    if ((polled[0].revents & POLLIN) != 0) return;
+    for (std::size_t i = 1; i < polled.size(); ++i) {
+      if (polled[i].revents != 0) AcceptFrom(polled[i].fd);
+    }
+  }
+}
+
+// One at a time: no address waits for another's flood.
+void Acceptor::AcceptFrom(int listener) {
+  const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) {
+    const int error = errno;
+    const bool none = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+    // Else the caller has gone, or the network says something of him: accept(2).
+    if (none) NoneLeft(std::strerror(error));
+    return;
+  }
+  if (InReserve(fd)) {
+    close(fd);
+    return NoneLeft("all but " + std::to_string(kReserve) + " are used");
+  }
+  if (std::exchange(none_left_, false)) LogInfo("connections are accepted again");
+  SetOption(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  SetOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout_ms_);
+  connected_({fd, listener});
+}
+
+void Acceptor::NoneLeft(const std::string& why) {
+  if (!std::exchange(none_left_, true)) {
+    LogError("no connection can be accepted: no file descriptor is left for it (" + why +
+             "; the limit is " + std::to_string(FileLimit()) +
+             "): it is tried on; raise LimitNOFILE of the unit, or `ulimit -n`");
+  }
+  (void)stop_.WaitFor(kRetryMs);
+}
+
+}  // namespace assay

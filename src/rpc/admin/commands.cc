@@ -1,0 +1,257 @@
+#include "rpc/admin/commands.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "admin.pb.h"
+#include "base/ids.h"
+#include "base/text.h"
+#include "control/signal_size.h"
+#include "core/job_file.h"
+#include "rank_table/rank_table.h"
+
+namespace assay {
+namespace {
+
+constexpr int kNodesMax = 65'536;
+
+Reply Invalid(std::string text) { return ReplyWith(InvalidError(std::move(text))); }
+
+// The refusal of a command as a status; its text begins with the wire's code.
+Status Refusal(const Answer& answer) {
+  if (answer.code == 0) return Status::Ok();
+  const Code code = answer.status.ok() ? Code::kConflict : answer.status.code();
+  return {code, std::to_string(answer.code) + " " + answer.text};
+}
+
+// For commands whose response says nothing but that it was done.
+template <class Response>
+void RespondDone(Command* call, Answer&& answer) {
+  const Status refusal = Refusal(answer);
+  call->Finish(refusal.ok() ? ReplyWith(Response()) : ReplyWith(refusal));
+}
+
+// --- ApplyJob ---
+
+std::string BadSpec(const admin::ApplyJobRequest& request) {
+  if (const auto problem = IdProblem("job", request.id())) return *problem;
+  const std::pair<const char*, const std::string*> words[] = {
+      {"name", &request.name()},
+      {"namespace", &request.namespace_()},
+      {"framework", &request.framework()},
+      {"master_addr", &request.master_addr()},
+      {"shared_tor_ip", &request.shared_tor_ip()}};
+  for (const auto& [field, word] : words) {
+    if (const auto problem = WordProblem(field, *word)) return *problem;
+  }
+  if (!request.state().empty() && !JobStateFromName(request.state()).has_value()) {
+    return UnknownState(request.state());
+  }
+  return "";
+}
+
+// What the response says of the request.
+struct Applied {
+  std::string id;
+  std::vector<std::string> warnings;
+};
+
+Command::Translated TranslateApplyJob(Command* call, Applied* applied) {
+  admin::ApplyJobRequest request;
+  if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+    return ReplyWith(status);
+  }
+  if (std::string bad = BadSpec(request); !bad.empty()) return Invalid(std::move(bad));
+  const std::string source = request.source().empty() ? "job " + request.id() : request.source();
+  TableReading reading = ReadRankTable(request.rank_table(), source);
+  if (reading.verdict == TableVerdict::kReject) return Invalid(std::move(reading.error));
+  if (IsUnfinished(reading, request.rank_table())) {
+    return ReplyWith(NotReadyError("not ready, try again: " + reading.error));
+  }
+  applied->id = request.id();
+  applied->warnings = reading.table.warnings;
+  JobApplied event;
+  event.call = call->id();
+  event.caller = call->caller();
+  event.spec = {request.id(),        request.name(),        request.namespace_(),
+                request.framework(), request.master_addr(), request.shared_tor_ip()};
+  event.state = JobStateFromName(request.state());
+  SetTable(std::move(reading), std::move(*request.mutable_rank_table()), &event);
+  if (std::string warning = MissingHcclWarning(event.spec, *event.hccl); !warning.empty()) {
+    applied->warnings.push_back(std::move(warning));
+  }
+  return Event(std::move(event));
+}
+
+}  // namespace
+
+Command::Handling ApplyJobHandling(Worker* reader, AdminReads* reads) {
+  const auto applied = std::make_shared<Applied>();
+  Command::Handling handling;
+  handling.where = Command::Where::kParser;
+  handling.translate = [applied](Command* call) { return TranslateApplyJob(call, applied.get()); };
+  handling.respond = [applied, reader, reads](Command* call, Answer&& answer) {
+    if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
+    // The job as it is stored now: read by who may wait for a disk.
+    reader->Post([applied, reads, call, changed = answer.changed] {
+      admin::ApplyJobResponse response;
+      response.set_changed(changed);
+      for (const std::string& warning : applied->warnings) response.add_warnings(warning);
+      const Status status = reads->ReadJob(applied->id, response.mutable_job());
+      call->Finish(status.ok() ? ReplyWith(response) : ReplyWith(status));
+    });
+  };
+  return handling;
+}
+
+// --- SetJobState, DeleteJob ---
+
+Command::Handling SetJobStateHandling() {
+  Command::Handling handling;
+  handling.translate = [](Command* call) -> Command::Translated {
+    admin::SetJobStateRequest request;
+    if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+      return ReplyWith(status);
+    }
+    if (const auto problem = IdProblem("job", request.id())) return Invalid(*problem);
+    const auto state = JobStateFromName(request.state());
+    if (!state.has_value()) {
+      return Invalid(UnknownState(request.state()));
+    }
+    return Event(JobStateSet{call->id(), call->caller(), request.id(), *state});
+  };
+  handling.respond = RespondDone<admin::SetJobStateResponse>;
+  return handling;
+}
+
+Command::Handling DeleteJobHandling() {
+  Command::Handling handling;
+  handling.translate = [](Command* call) -> Command::Translated {
+    admin::DeleteJobRequest request;
+    if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+      return ReplyWith(status);
+    }
+    if (const auto problem = IdProblem("job", request.id())) return Invalid(*problem);
+    return Event(JobDeleted{call->id(), call->caller(), request.id()});
+  };
+  handling.respond = [](Command* call, Answer&& answer) {
+    if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
+    admin::DeleteJobResponse response;
+    response.set_note(answer.text);
+    call->Finish(ReplyWith(response));
+  };
+  return handling;
+}
+
+// --- StartRun, CancelRun ---
+
+namespace {
+
+Command::Translated TranslateStartRun(Command* call) {
+  admin::StartRunRequest request;
+  if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+    return ReplyWith(status);
+  }
+  if (const auto problem = IdProblem("job", request.job())) return Invalid(*problem);
+  StressRequested event;
+  event.call = call->id();
+  event.caller = call->caller();
+  event.job = request.job();
+  event.check = request.check();
+  OpSet ops;
+  for (const std::string& name : request.ops()) {
+    const auto op = OpFromName(name);
+    if (!op.has_value()) return Invalid("op " + Quoted(name) + " is none of aic, p2p");
+    if (ops.Has(*op)) return Invalid("op " + Quoted(name) + " is named twice");
+    ops.Add(*op);
+  }
+  std::vector<std::int64_t> list;
+  for (Op op : kAllOps) {
+    if (ops.empty() || ops.Has(op)) list.push_back(static_cast<std::int64_t>(op));
+  }
+  if (request.nodes_size() > kNodesMax) {
+    return Invalid("nodes: " + std::to_string(request.nodes_size()) + " of them; at most " +
+                   std::to_string(kNodesMax));
+  }
+  for (const std::string& node : request.nodes()) event.node_ops.emplace(node, list);
+  if (event.node_ops.empty()) event.all_ops = std::move(list);
+  if (!request.executor().empty() && request.executor() != "auto") {
+    const auto executor = ExecutorFromName(request.executor());
+    if (!executor.has_value()) {
+      return Invalid("executor " + Quoted(request.executor()) +
+                     " is none of auto, subscriber, agent");
+    }
+    event.demand =
+        *executor == Executor::kAgent ? ExecutorDemand::kAgent : ExecutorDemand::kSubscriber;
+  }
+  return Event(std::move(event));
+}
+
+void RespondStartRun(Command* call, Answer&& answer) {
+  if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
+  admin::StartRunResponse response;
+  response.set_run(answer.run);
+  response.set_executor(std::string(Name(answer.executor)));
+  for (Op op : kAllOps) {
+    if (answer.ops.Has(op)) response.add_ops(std::string(Name(op)));
+  }
+  if (answer.plan != nullptr) {
+    for (const PlannedPart& part : *answer.plan) {
+      admin::PlannedNode* const node = response.add_plan();
+      node->set_node(part.node);
+      node->set_executor(part.agent.empty() ? std::string(Name(Executor::kSubscriber))
+                                            : part.agent);
+      for (std::int32_t rank : part.ranks) node->add_ranks(rank);
+      for (std::int32_t device : part.devices) node->add_devices(device);
+    }
+  }
+  call->Finish(ReplyWith(response));
+}
+
+}  // namespace
+
+Command::Handling StartRunHandling() {
+  Command::Handling handling;
+  handling.translate = TranslateStartRun;
+  handling.respond = RespondStartRun;
+  return handling;
+}
+
+Command::Handling CancelRunHandling() {
+  Command::Handling handling;
+  handling.translate = [](Command* call) -> Command::Translated {
+    admin::CancelRunRequest request;
+    if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+      return ReplyWith(status);
+    }
+    return Event(RunCancelled{call->id(), call->caller(), request.run()});
+  };
+  handling.respond = [](Command* call, Answer&& answer) {
+    if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
+    admin::CancelRunResponse response;
+    response.set_state(std::string(Name(answer.run_state)));
+    call->Finish(ReplyWith(response));
+  };
+  return handling;
+}
+
+// --- ForgetNode ---
+
+Command::Handling ForgetNodeHandling() {
+  Command::Handling handling;
+  handling.translate = [](Command* call) -> Command::Translated {
+    admin::ForgetNodeRequest request;
+    if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+      return ReplyWith(status);
+    }
+    if (const auto problem = IdProblem("node", request.name())) return Invalid(*problem);
+    return Event(NodeForgotten{call->id(), call->caller(), request.name()});
+  };
+  handling.respond = RespondDone<admin::ForgetNodeResponse>;
+  return handling;
+}
+
+}  // namespace assay

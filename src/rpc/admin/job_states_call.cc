@@ -1,0 +1,81 @@
+#include "rpc/admin/job_states_call.h"
+
+#include <string>
+#include <utility>
+
+#include "base/ids.h"
+#include "wire/grpc_status.h"
+
+namespace assay {
+
+grpc::ServerUnaryReactor* JobStatesCall::Serve(Intake* intake, Worker* parser, CallContext* context,
+                                               const grpc::ByteBuffer* request,
+                                               grpc::ByteBuffer* response) {
+  std::size_t held = 0;
+  if (Status status = Enter(intake, *request, false, &held); !status.ok()) {
+    return Refuse(context, ToGrpc(status));
+  }
+  auto* call = new JobStatesCall(intake, *context, *request, response, held);
+  parser->Post([call] { call->TranslateAndPost(); });
+  return call;
+}
+
+void JobStatesCall::TranslateAndPost() {
+  admin::SetJobStatesRequest wanted;
+  if (Status status = ParseBytes(request(), &wanted); !status.ok()) {
+    return Finish(ReplyWith(status));
+  }
+  if (wanted.changes_size() > kChangesMax) {
+    return Finish(
+        ReplyWith(InvalidError("changes: " + std::to_string(wanted.changes_size()) +
+                               " of them; at most " + std::to_string(kChangesMax) + " a call")));
+  }
+  changes_.reserve(static_cast<std::size_t>(wanted.changes_size()));
+  for (int i = 0; i < wanted.changes_size(); ++i) {
+    admin::SetJobStateRequest& one = *wanted.mutable_changes(i);
+    const auto state = JobStateFromName(one.state());
+    if (const auto problem = IdProblem("job", one.id())) {
+      Fail(i, *problem);
+    } else if (!state.has_value()) {
+      Fail(i, UnknownState(one.state()));
+    } else {
+      changes_.emplace_back(
+          this, i, JobStateSet{intake_->NextId(), caller(), std::move(*one.mutable_id()), *state});
+    }
+  }
+  if (changes_.empty()) return Finish(ReplyWith(answer_));
+  open_ = changes_.size();
+  // With the last one posted this object may be gone.
+  Change* change = changes_.data();
+  for (std::size_t left = changes_.size(); left != 0; --left) (change++)->Post();
+}
+
+void JobStatesCall::Fail(int index, std::string text) {
+  admin::StateFailure* const failure = answer_.add_failures();
+  failure->set_index(index);
+  failure->set_text(std::move(text));
+}
+
+void JobStatesCall::OnAnswer(int index, const Answer& answer) {
+  if (answer.code != 0) {
+    Fail(index, answer.text);
+  } else if (answer.changed) {
+    answer_.set_set(answer_.set() + 1);
+  } else {
+    answer_.set_unchanged(answer_.unchanged() + 1);
+  }
+  OnOne();
+}
+
+// The store failed, or the coordinator stops: of the whole call it is no longer said what counted.
+void JobStatesCall::OnFailure(const Status& status) {
+  failure_ = status;
+  OnOne();
+}
+
+void JobStatesCall::OnOne() {
+  if (--open_ != 0) return;
+  Finish(failure_.ok() ? ReplyWith(answer_) : ReplyWith(failure_));
+}
+
+}  // namespace assay

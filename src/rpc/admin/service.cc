@@ -1,0 +1,105 @@
+#include "rpc/admin/service.h"
+
+#include <utility>
+
+#include "admin.grpc.pb.h"
+#include "rpc/admin/commands.h"
+#include "rpc/admin/job_states_call.h"
+#include "rpc/unary_call.h"
+
+namespace assay {
+namespace {
+
+using admin::Admin;
+using grpc::ByteBuffer;
+using UnaryReactor = grpc::ServerUnaryReactor;
+
+using AdminBase = Admin::WithRawCallbackMethod_ApplyJob<
+    Admin::WithRawCallbackMethod_SetJobState<Admin::WithRawCallbackMethod_SetJobStates<
+        Admin::WithRawCallbackMethod_DeleteJob<Admin::WithRawCallbackMethod_ListJobs<
+            Admin::WithRawCallbackMethod_GetJob<Admin::WithRawCallbackMethod_StartRun<
+                Admin::WithRawCallbackMethod_CancelRun<Admin::WithRawCallbackMethod_ListRuns<
+                    Admin::WithRawCallbackMethod_GetRun<Admin::WithRawCallbackMethod_ListNodes<
+                        Admin::WithRawCallbackMethod_ForgetNode<Admin::Service>>>>>>>>>>>>;
+
+class AdminService final : public AdminBase {
+ public:
+  AdminService(Intake* intake, Worker* parser, Worker* reader, AdminReads* reads)
+      : intake_(intake), parser_(parser), reader_(reader), reads_(reads) {}
+
+  UnaryReactor* ApplyJob(CallContext* context, const ByteBuffer* request,
+                         ByteBuffer* response) override {
+    return Order(context, request, response, ApplyJobHandling(reader_, reads_));
+  }
+  UnaryReactor* SetJobState(CallContext* context, const ByteBuffer* request,
+                            ByteBuffer* response) override {
+    return Order(context, request, response, SetJobStateHandling());
+  }
+  UnaryReactor* SetJobStates(CallContext* context, const ByteBuffer* request,
+                             ByteBuffer* response) override {
+    return JobStatesCall::Serve(intake_, parser_, context, request, response);
+  }
+  UnaryReactor* DeleteJob(CallContext* context, const ByteBuffer* request,
+                          ByteBuffer* response) override {
+    return Order(context, request, response, DeleteJobHandling());
+  }
+  UnaryReactor* StartRun(CallContext* context, const ByteBuffer* request,
+                         ByteBuffer* response) override {
+    return Order(context, request, response, StartRunHandling());
+  }
+  UnaryReactor* CancelRun(CallContext* context, const ByteBuffer* request,
+                          ByteBuffer* response) override {
+    return Order(context, request, response, CancelRunHandling());
+  }
+  UnaryReactor* ForgetNode(CallContext* context, const ByteBuffer* request,
+                           ByteBuffer* response) override {
+    return Order(context, request, response, ForgetNodeHandling());
+  }
+
+  UnaryReactor* ListJobs(CallContext* context, const ByteBuffer* request,
+                         ByteBuffer* response) override {
+    return Read(context, request, response, &AdminReads::ListJobs);
+  }
+  UnaryReactor* GetJob(CallContext* context, const ByteBuffer* request,
+                       ByteBuffer* response) override {
+    return Read(context, request, response, &AdminReads::GetJob);
+  }
+  UnaryReactor* ListRuns(CallContext* context, const ByteBuffer* request,
+                         ByteBuffer* response) override {
+    return Read(context, request, response, &AdminReads::ListRuns);
+  }
+  UnaryReactor* GetRun(CallContext* context, const ByteBuffer* request,
+                       ByteBuffer* response) override {
+    return Read(context, request, response, &AdminReads::GetRun);
+  }
+  UnaryReactor* ListNodes(CallContext* context, const ByteBuffer* request,
+                          ByteBuffer* response) override {
+    return Read(context, request, response, &AdminReads::ListNodes);
+  }
+
+ private:
+  UnaryReactor* Order(CallContext* context, const ByteBuffer* request, ByteBuffer* response,
+                      Command::Handling handling) {
+    return Command::Serve(intake_, parser_, context, request, response, std::move(handling));
+  }
+  UnaryReactor* Read(CallContext* context, const ByteBuffer* request, ByteBuffer* response,
+                     Reply (AdminReads::*read)(const ByteBuffer&)) {
+    return Query::Serve(
+        intake_, reader_, context, request, response,
+        [reads = reads_, read](const ByteBuffer& bytes) { return (reads->*read)(bytes); });
+  }
+
+  Intake* const intake_;
+  Worker* const parser_;
+  Worker* const reader_;
+  AdminReads* const reads_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeAdminService(Intake* intake, Worker* parser, Worker* reader,
+                                                AdminReads* reads) {
+  return std::make_unique<AdminService>(intake, parser, reader, reads);
+}
+
+}  // namespace assay

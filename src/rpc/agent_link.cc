@@ -1,0 +1,148 @@
+#include "rpc/agent_link.h"
+
+#include <grpcpp/server_context.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "fleet.pb.h"
+#include "wire/fleet_wire.h"
+#include "wire/grpc_status.h"
+
+namespace assay {
+namespace {
+
+Ms SteadyNow() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+constexpr Ms kInHand = -1;
+
+class Refused final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  explicit Refused(const grpc::Status& status) { Finish(status); }
+
+ private:
+  void OnDone() override { delete this; }
+};
+
+Result<std::optional<AgentMessage>> Parse(const grpc::ByteBuffer& bytes) {
+  fleet::AgentMessage wire;
+  if (Status status = ParseBytes(bytes, &wire); !status.ok()) return status;
+  return FromWire(wire);
+}
+
+}  // namespace
+
+AgentLink* AgentLink::Open(Intake* intake, Worker* parser, grpc::CallbackServerContext* context) {
+  auto* link = new AgentLink(intake, parser, context);
+  link->heard_.store(SteadyNow(), std::memory_order_relaxed);
+  intake->PostLinkOpened(link->id_, link);
+  return link;
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* AgentLink::Refuse(
+    const grpc::Status& status) {
+  return new Refused(status);
+}
+
+void AgentLink::ReadNext() {
+  heard_.store(SteadyNow(), std::memory_order_relaxed);
+  StartRead(&incoming_);
+}
+
+Ms AgentLink::SilentFor() const {
+  const Ms heard = heard_.load(std::memory_order_relaxed);
+  return heard == kInHand ? 0 : SteadyNow() - heard;
+}
+
+void AgentLink::OnReadDone(bool ok) {
+  if (!ok) return PostClosed(nullptr);
+  if (!Enter()) return;
+  heard_.store(kInHand, std::memory_order_relaxed);
+  if (incoming_.Length() > kLargeBytes) {
+    parser_->Post([this] { Handle(); });
+  } else {
+    Handle();
+  }
+}
+
+void AgentLink::Handle() {
+  Result<std::optional<AgentMessage>> message = Parse(incoming_);
+  incoming_.Clear();
+  if (!message.ok()) {
+    PostClosed(std::make_unique<Status>(message.status()));
+    Leave();
+  } else if (!message->has_value()) {
+    heard_.store(SteadyNow(), std::memory_order_relaxed);
+    StartRead(&incoming_);
+    Leave();
+  } else {
+    // Left before it is said: once the loop has it, the next message may come on another thread,
+    // and this object may go.
+    Intake* const intake = intake_;
+    const std::uint64_t id = id_;
+    Leave();
+    intake->PostLinkSaid(id, std::move(**message));
+  }
+}
+
+bool AgentLink::Enter() {
+  std::uint32_t gate = gate_.load(std::memory_order_relaxed);
+  while ((gate & kFinish) == 0) {
+    if (gate_.compare_exchange_weak(gate, gate + kInside, std::memory_order_acq_rel,
+                                    std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void AgentLink::Leave() {
+  if (gate_.fetch_sub(kInside, std::memory_order_acq_rel) == (kInside | kFinish)) {
+    ServerBidiReactor::Finish(final_);
+  }
+}
+
+void AgentLink::Finish(const grpc::Status& status) {
+  final_ = status;
+  if (gate_.fetch_or(kFinish, std::memory_order_acq_rel) == 0) ServerBidiReactor::Finish(final_);
+}
+
+void AgentLink::Deliver(const CoordinatorMessage& message) {
+  switch (outbox_.Push(SharedBytes(ToWire(message)))) {
+    case PushResult::kStartPump:
+      return outbox_.Pump(this);
+    case PushResult::kQueued:
+    case PushResult::kClosed:
+      return;
+    case PushResult::kFull:
+      PostClosed(std::make_unique<Status>(
+          ExhaustedError("the agent does not read its messages; attach again")));
+      // What waits will not be read, and the end would wait behind it. Only this filler lets the
+      // stream finish, so the context is there.
+      context_->TryCancel();
+  }
+}
+
+void AgentLink::End(const Status& status) {
+  if (outbox_.PushFinal(ToGrpc(status)) == PushResult::kStartPump) outbox_.Pump(this);
+}
+
+void AgentLink::PostClosed(std::unique_ptr<Status> why) {
+  if (!close_posted_.exchange(true, std::memory_order_relaxed)) {
+    intake_->PostLinkClosed(id_, std::move(why));
+  }
+}
+
+void AgentLink::OnDone() {
+  Intake* const intake = intake_;
+  intake->PostLinkDone(id_, close_posted_.load(std::memory_order_relaxed));
+  delete this;
+  intake->Left(Intake::Guest::kLink);
+}
+
+}  // namespace assay

@@ -1,0 +1,71 @@
+#include "rpc/bytes.h"
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+#include <grpcpp/support/slice.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "recover.pb.h"
+#include "rpc/job_bytes.h"
+
+namespace assay {
+namespace {
+
+class WireEncoder final : public Encoder {
+ public:
+  Bytes Notify(const std::string& job, const std::vector<RankOps>& ranks) const override {
+    StressTestRankParams params;
+    params.set_jobid(job);
+    for (const RankOps& rank : ranks) {
+      StressOpList& list = (*params.mutable_stressparam())[std::to_string(rank.rank)];
+      for (Op op : kAllOps) {
+        if (rank.ops.Has(op)) list.add_ops(static_cast<std::int64_t>(op));
+      }
+    }
+    return SharedBytes(params);
+  }
+
+  Bytes Result(const std::string& job, const std::string& message) const override {
+    StressTestResponse response;
+    response.set_jobid(job);
+    response.set_msg(message);
+    return SharedBytes(response);
+  }
+
+  EncodedMessage JobSignal(const Signal& signal, const std::string& uuid) const override {
+    return EncodeJobSignal(signal, uuid);
+  }
+  EncodedMessage JobSignalList(const std::vector<EncodedMessage>& signals, Ms report_time,
+                               std::size_t total) const override {
+    return EncodeJobSignalList(signals, report_time, total);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Encoder> MakeEncoder() { return std::make_unique<WireEncoder>(); }
+
+Status ParseBytes(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite* message) {
+  // A call without a message has no buffer at all.
+  bool parsed = bytes.Valid();
+  if (parsed) {
+    grpc::ByteBuffer readable(bytes);  // shares the bytes; the reader wants to write to its object
+    grpc::ProtoBufferReader reader(&readable);
+    parsed = reader.status().ok() && message->ParseFromZeroCopyStream(&reader);
+  }
+  if (parsed) return Status::Ok();
+  return InvalidError("the request is not a valid " + message->GetTypeName() +
+                      " (damaged, or a text in it is not UTF-8)");
+}
+
+grpc::ByteBuffer Serialise(const google::protobuf::MessageLite& message) {
+  grpc::Slice slice(message.ByteSizeLong());
+  // The slice is fresh and nobody else's: writing into it is safe.
+  message.SerializeWithCachedSizesToArray(const_cast<std::uint8_t*>(slice.begin()));
+  return {&slice, 1};
+}
+
+}  // namespace assay

@@ -1,0 +1,30 @@
+// Messages as gRPC's byte buffers: parsed and serialised by us, where and when we want, so that the
+// bytes of one message can go to many streams and a message that cannot be read gets a clear status
+// (gRPC's own typed methods answer UNIMPLEMENTED without a text).
+//
+// Thread safety: pure functions. A Bytes may be written to many streams at once.
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <memory>
+
+#include "base/status.h"
+#include "control/ports.h"
+
+namespace assay {
+
+// kInvalid when it is not a message of that type (damaged, or text that is not UTF-8).
+Status ParseBytes(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite* message);
+
+// REQUIRES: the message is under 2 GiB.
+grpc::ByteBuffer Serialise(const google::protobuf::MessageLite& message);
+inline Bytes SharedBytes(const google::protobuf::MessageLite& message) {
+  return std::make_shared<const grpc::ByteBuffer>(Serialise(message));
+}
+
+// The encoder of Recover's and the job service's messages.
+std::unique_ptr<Encoder> MakeEncoder();
+
+}  // namespace assay

@@ -1,0 +1,126 @@
+#include "rpc/job_bytes.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "job.pb.h"
+
+namespace assay {
+namespace {
+
+// A job's message may be a list's only one.
+constexpr std::size_t kSignalBytesMax =
+    kMessageBytesMax - Encoder::kListBytesOnce - Encoder::kListBytesEach;
+// Shorter ones are cheaper to copy than to refer to.
+constexpr std::size_t kSharedTableBytes = 4096;
+
+// A field's header: tag and length.
+grpc::Slice Header(int field, std::size_t length) {
+  using google::protobuf::io::CodedOutputStream;
+  constexpr int kLengthDelimited = 2;
+  std::uint8_t bytes[2 * 5];
+  std::uint8_t* end = CodedOutputStream::WriteVarint32ToArray(
+      static_cast<std::uint32_t>(field << 3 | kLengthDelimited), bytes);
+  end = CodedOutputStream::WriteVarint32ToArray(static_cast<std::uint32_t>(length), end);
+  return {bytes, static_cast<std::size_t>(end - bytes)};
+}
+
+// Keeps the text until the last user of the bytes is done with them.
+grpc::Slice Shared(const std::shared_ptr<const std::string>& text) {
+  using Keeper = std::shared_ptr<const std::string>;
+  // gRPC only reads it.
+  return {const_cast<char*>(text->data()), text->size(),
+          [](void* keeper) { delete static_cast<Keeper*>(keeper); }, new Keeper(text)};
+}
+
+EncodedMessage Message(const std::vector<grpc::Slice>& slices) {
+  EncodedMessage message;
+  message.bytes = std::make_shared<const grpc::ByteBuffer>(slices.data(), slices.size());
+  message.size = message.bytes->Length();
+  return message;
+}
+
+std::string SecondsText(Ms time) { return std::to_string(time / 1000); }
+
+// The fields before HcclJson, and those after it: two messages whose bytes are one, without it.
+job::JobSummarySignal FieldsBefore(const Signal& signal, const std::string& uuid) {
+  job::JobSummarySignal fields;
+  fields.set_uuid(uuid);
+  fields.set_jobid(signal.job.id);
+  fields.set_jobname(signal.job.name);
+  fields.set_namespace_(signal.job.name_space);
+  fields.set_framework(signal.job.framework);
+  fields.set_jobstatus(std::string(Name(signal.state)));
+  fields.set_time(SecondsText(signal.created));
+  fields.set_cmindex("0");
+  fields.set_total("1");
+  return fields;
+}
+
+job::JobSummarySignal FieldsAfter(const Signal& signal) {
+  job::JobSummarySignal fields;
+  const bool over =
+      signal.deleted || signal.state == JobState::kComplete || signal.state == JobState::kFailed;
+  if (over && signal.ended != 0) fields.set_deletetime(SecondsText(signal.ended));
+  if (signal.job.framework == "pytorch" || signal.job.framework.empty()) {
+    fields.set_sharedtorip(signal.job.shared_tor_ip);
+    fields.set_masteraddr(signal.job.master_addr);
+  }
+  fields.set_operator_(signal.deleted ? "delete" : "add");
+  return fields;
+}
+
+}  // namespace
+
+EncodedMessage EncodeJobSignal(const Signal& signal, const std::string& uuid) {
+  const std::string before = FieldsBefore(signal, uuid).SerializeAsString();
+  const std::string after = FieldsAfter(signal).SerializeAsString();
+  const std::string& table = *signal.hccl;
+  const grpc::Slice header = Header(job::JobSummarySignal::kHcclJsonFieldNumber, table.size());
+  const bool fits = before.size() + header.size() + table.size() + after.size() <= kSignalBytesMax;
+  std::vector<grpc::Slice> slices;
+  if (fits && table.size() >= kSharedTableBytes) {
+    slices.emplace_back(before);
+    slices.push_back(header);
+    slices.push_back(Shared(signal.hccl));
+    slices.emplace_back(after);
+  } else {
+    std::string all = before;
+    if (fits && !table.empty()) {
+      all.append(reinterpret_cast<const char*>(header.begin()), header.size()).append(table);
+    }
+    slices.emplace_back(all + after);
+  }
+  return Message(slices);
+}
+
+EncodedMessage EncodeJobSignalList(const std::vector<EncodedMessage>& signals, Ms report_time,
+                                   std::size_t total) {
+  std::vector<grpc::Slice> slices;
+  slices.reserve(2 * signals.size() + 1);
+  std::vector<grpc::Slice> own;
+  for (const EncodedMessage& signal : signals) {
+    slices.push_back(Header(job::JobSummarySignalList::kJobSummarySignalsFieldNumber, signal.size));
+    assert(slices.back().size() <= Encoder::kListBytesEach);
+    const bool dumped = signal.bytes->Dump(&own).ok();  // refers to the bytes, copies none
+    assert(dumped);
+    static_cast<void>(dumped);
+    slices.insert(slices.end(), own.begin(), own.end());
+  }
+  job::JobSummarySignalList rest;
+  rest.set_reporttime(std::to_string(report_time));
+  rest.set_jobtotalnum(static_cast<std::int32_t>(
+      std::min<std::size_t>(total, std::numeric_limits<std::int32_t>::max())));
+  slices.emplace_back(rest.SerializeAsString());
+  assert(slices.back().size() <= Encoder::kListBytesOnce);
+  return Message(slices);
+}
+
+}  // namespace assay

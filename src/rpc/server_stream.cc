@@ -1,0 +1,85 @@
+#include "rpc/server_stream.h"
+
+#include <grpcpp/server_context.h>
+
+#include <string>
+#include <utility>
+
+#include "wire/grpc_status.h"
+
+namespace assay {
+namespace {
+
+class Refused final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  explicit Refused(const grpc::Status& status) { Finish(status); }
+
+ private:
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+ServerStream* ServerStream::Open(Intake* intake, grpc::CallbackServerContext* context,
+                                 const Limits& limits, StreamOpened opened) {
+  auto* stream = new ServerStream(intake, context, limits);
+  opened.stream = stream->id_;
+  intake->PostStreamOpened(stream->id_, stream, std::move(opened));
+  // The loop may have ended it by now, but gRPC keeps it until the handler has returned it.
+  return stream;
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* ServerStream::Refuse(const grpc::Status& status) {
+  return new Refused(status);
+}
+
+void ServerStream::NameRun(RunId run) {
+  context_->AddInitialMetadata("assay-run", std::to_string(run));
+}
+
+bool ServerStream::Ready(std::size_t bytes) {
+  const std::size_t unwritten = unwritten_.load(std::memory_order_relaxed);
+  const bool fits = unwritten <= limits_.bytes_max && bytes <= limits_.bytes_max - unwritten;
+  if (fits && !outbox_.Full()) return true;
+  // With nothing on its way any message may go, however large.
+  return !outbox_.WaitForRoom();
+}
+
+bool ServerStream::Send(const Bytes& bytes) {
+  const std::size_t size = bytes->Length();
+  unwritten_.fetch_add(size, std::memory_order_relaxed);
+  switch (outbox_.Push(Bytes(bytes))) {
+    case PushResult::kStartPump:
+      outbox_.Pump(this);
+      return true;
+    case PushResult::kQueued:
+    case PushResult::kClosed:
+      return true;
+    case PushResult::kFull:
+      break;
+  }
+  unwritten_.fetch_sub(size, std::memory_order_relaxed);
+  return false;
+}
+
+void ServerStream::End(const Status& status) {
+  if (outbox_.PushFinal(ToGrpc(status)) == PushResult::kStartPump) outbox_.Pump(this);
+}
+
+void ServerStream::PostClosed() {
+  if (!close_posted_.exchange(true, std::memory_order_relaxed)) intake_->PostStreamClosed(id_);
+}
+
+void ServerStream::OnWriteDone(bool ok) {
+  unwritten_.fetch_sub(writing_, std::memory_order_relaxed);
+  outbox_.WriteDone(ok, this);
+}
+
+void ServerStream::OnDone() {
+  Intake* const intake = intake_;
+  intake->PostStreamDone(id_, close_posted_.load(std::memory_order_relaxed));
+  delete this;
+  intake->Left(Intake::Guest::kStream);
+}
+
+}  // namespace assay

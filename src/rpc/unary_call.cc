@@ -1,0 +1,116 @@
+#include "rpc/unary_call.h"
+
+#include <grpcpp/server_context.h>
+
+#include <string>
+#include <utility>
+
+#include "wire/grpc_status.h"
+
+namespace assay {
+
+Reply ReplyWith(const google::protobuf::MessageLite& message) {
+  Reply reply;
+  reply.body = Serialise(message);
+  return reply;
+}
+
+Reply ReplyWith(const Status& status) {
+  Reply reply;
+  reply.status = ToGrpc(status);
+  return reply;
+}
+
+Caller CallerOf(const grpc::CallbackServerContext& context, std::string role) {
+  Caller caller;
+  caller.who = context.peer();
+  caller.role = std::move(role);
+  return caller;
+}
+
+grpc::ServerUnaryReactor* Refuse(CallContext* context, const grpc::Status& status) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(status);
+  return reactor;
+}
+
+// --- UnaryCall ---
+
+Status UnaryCall::Enter(Intake* intake, const grpc::ByteBuffer& request, bool outcomes,
+                        std::size_t* held) {
+  if (!outcomes) {
+    if (Status status = intake->AdmitCommand(); !status.ok()) return status;
+  }
+  *held = request.Length() > kLargeBytes ? request.Length() : 0;
+  if (*held != 0) {
+    if (Status status = intake->HoldBytes(*held, outcomes); !status.ok()) return status;
+  }
+  Status admitted = intake->Admit(Intake::Guest::kCall);
+  if (!admitted.ok()) intake->FreeBytes(*held);
+  return admitted;
+}
+
+void UnaryCall::Finish(Reply&& reply) {
+  response_->Swap(&reply.body);
+  ServerUnaryReactor::Finish(std::move(reply.status));
+}
+
+void UnaryCall::OnDone() {
+  Intake* const intake = intake_;
+  if (held_ != 0) intake->FreeBytes(held_);
+  delete this;
+  intake->Left(Intake::Guest::kCall);
+}
+
+// --- Command ---
+
+grpc::ServerUnaryReactor* Command::Serve(Intake* intake, Worker* parser, CallContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response, Handling handling) {
+  std::size_t held = 0;
+  if (Status status = Enter(intake, *request, handling.outcomes, &held); !status.ok()) {
+    return Refuse(context, ToGrpc(status));
+  }
+  auto* call = new Command(intake, *context, *request, response, held, std::move(handling));
+  if (held != 0 || call->handling_.where == Where::kParser) {
+    parser->Post([call] { call->TranslateAndPost(); });
+  } else {
+    call->TranslateAndPost();
+  }
+  return call;
+}
+
+void Command::TranslateAndPost() {
+  Translated translated = handling_.translate(this);
+  if (auto* reply = std::get_if<Reply>(&translated)) return Finish(std::move(*reply));
+  intake_->PostCall(id_, this, std::move(std::get<Event>(translated)));
+}
+
+void Command::Answered(Answer&& answer) { handling_.respond(this, std::move(answer)); }
+
+void Command::Failed(const Status& status) { Finish(ReplyWith(status)); }
+
+// --- Query ---
+
+grpc::ServerUnaryReactor* Query::Serve(Intake* intake, Worker* worker, CallContext* context,
+                                       const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
+                                       Run run) {
+  if (request->Length() > kRequestMax) {
+    return Refuse(
+        context,
+        ToGrpc(InvalidError("the request has " + std::to_string(request->Length()) +
+                            " bytes; a question has at most " + std::to_string(kRequestMax))));
+  }
+  if (worker->Depth() >= kWaitingMax) {
+    return Refuse(context, ToGrpc(ExhaustedError("too many queries wait (limit " +
+                                                 std::to_string(kWaitingMax) + "); try again")));
+  }
+  if (Status status = intake->Admit(Intake::Guest::kCall); !status.ok()) {
+    return Refuse(context, ToGrpc(status));
+  }
+  auto* call = new Query(intake, *context, *request, response, 0);
+  worker->Post([call, run = std::move(run)] { call->Finish(run(call->request())); });
+  return call;
+}
+
+}  // namespace assay

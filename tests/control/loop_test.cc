@@ -1,0 +1,352 @@
+// The control loop, its books and the fan-out, with streams made of nothing and a store in memory.
+// No gRPC: this also runs under the thread sanitizer.
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "control/control_loop.h"
+
+namespace assay {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(20);
+
+// What happened, in order; waits for it.
+class Diary {
+ public:
+  void Write(const std::string& line) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    lines_.push_back(line);
+    changed_.notify_all();
+  }
+  bool WaitFor(const std::string& line, std::size_t times = 1) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return CountLocked(line) >= times; });
+  }
+  std::size_t Count(const std::string& line) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return CountLocked(line);
+  }
+  std::vector<std::string> lines() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  std::size_t CountLocked(const std::string& line) const {
+    return static_cast<std::size_t>(std::count(lines_.begin(), lines_.end(), line));
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> lines_;
+};
+
+// Keeps nothing of what it is given but the count; fails on demand. Load gives an empty state.
+class MemoryStorage final : public Storage {
+ public:
+  explicit MemoryStorage(Diary* diary) : diary_(diary) {}
+  Status Commit(const std::vector<Record>& records) override {
+    if (broken) return UnavailableError("disk full");
+    for (const Record& record : records) {
+      if (const auto* put = std::get_if<PutJob>(&record))
+        durable_.jobs[put->job.spec.id] = put->job;
+      if (const auto* event = std::get_if<AddEvent>(&record)) diary_->Write("event " + event->kind);
+    }
+    diary_->Write("committed");
+    return Status::Ok();
+  }
+  Result<Durable> Load() override {
+    if (broken) return UnavailableError("disk broken");
+    return durable_;
+  }
+  void Idle() override { diary_->Write("idle"); }
+
+  std::atomic<bool> broken{false};
+
+ private:
+  Diary* const diary_;
+  Durable durable_;
+};
+
+class TestEncoder final : public Encoder {
+ public:
+  Bytes Notify(const std::string&, const std::vector<RankOps>&) const override { return nullptr; }
+  Bytes Result(const std::string&, const std::string&) const override { return nullptr; }
+  EncodedMessage JobSignal(const Signal&, const std::string&) const override { return {}; }
+  EncodedMessage JobSignalList(const std::vector<EncodedMessage>&, Ms, std::size_t) const override {
+    return {};
+  }
+};
+
+std::string CodeName(const Status& status) {
+  return std::to_string(static_cast<int>(status.code()));
+}
+
+// Ends as a reactor does: done and gone, said from another thread than the one that ends it.
+class TestStream final : public StreamPort {
+ public:
+  TestStream(Intake* intake, Diary* diary, std::string name)
+      : intake_(*intake), diary_(*diary), name_(std::move(name)), id_(intake->NextId()) {}
+
+  void Announce() override { diary_.Write(name_ + " announced"); }
+  void NameRun(RunId) override {}
+  bool Ready(std::size_t) override { return true; }
+  bool Send(const Bytes&) override {
+    diary_.Write(name_ + " sent");
+    return room_;
+  }
+  void PostClosed() override {
+    if (!posted_.exchange(true)) intake_.PostStreamClosed(id_);
+  }
+  void End(const Status& status) override {
+    diary_.Write(name_ + " ended " + CodeName(status));
+    std::thread([this] {
+      Intake& intake = intake_;
+      intake.PostStreamDone(id_, posted_);
+      delete this;
+      intake.Left(Intake::Guest::kStream);
+    }).detach();
+  }
+
+  void Open(Topic topic, const std::string& job) {
+    StreamOpened opened;
+    opened.stream = id_;
+    opened.topic = topic;
+    opened.job = job;
+    intake_.PostStreamOpened(id_, this, std::move(opened));
+  }
+  void BeFull() { room_ = false; }
+
+ private:
+  ~TestStream() = default;
+  Intake& intake_;
+  Diary& diary_;
+  const std::string name_;
+  const StreamId id_;
+  std::atomic<bool> room_{true};
+  std::atomic<bool> posted_{false};
+};
+
+class TestCall final : public PendingCall {
+ public:
+  TestCall(Intake* intake, Diary* diary, std::string name)
+      : intake_(*intake), diary_(*diary), name_(std::move(name)), id_(intake->NextId()) {}
+  void Answered(Answer&& answer) override { End(std::to_string(answer.code)); }
+  void Failed(const Status& status) override { End("failed " + CodeName(status)); }
+  CallId id() const { return id_; }
+
+ private:
+  ~TestCall() = default;
+  void End(const std::string& how) {
+    diary_.Write(name_ + " " + how);
+    Intake& intake = intake_;
+    delete this;
+    intake.Left(Intake::Guest::kCall);
+  }
+  Intake& intake_;
+  Diary& diary_;
+  const std::string name_;
+  const CallId id_;
+};
+
+class Bed {
+ public:
+  Bed()
+      : storage(&diary), loop(Settings(), &intake, &fanout, &storage, [this](bool serving) {
+          diary.Write(serving ? "serving" : "not serving");
+        }) {
+    REQUIRE(fanout.Start(2).ok());
+    REQUIRE(loop.Load().ok());
+    REQUIRE(loop.Start().ok());
+  }
+  ~Bed() { Stop(); }
+
+  void Stop() {
+    if (std::exchange(stopped_, true)) return;
+    intake.BeginStop();
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (intake.Live() != 0 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(intake.Live() == 0);
+    intake.mailbox().Close();
+    loop.Join();
+    fanout.Stop();
+  }
+
+  TestStream* Stream(const std::string& name) {
+    REQUIRE(intake.Admit(Intake::Guest::kStream).ok());
+    return new TestStream(&intake, &diary, name);
+  }
+  // Returns when it was answered.
+  void Apply(const std::string& name, const std::string& job) {
+    REQUIRE(intake.Admit(Intake::Guest::kCall).ok());
+    auto* call = new TestCall(&intake, &diary, name);
+    JobApplied event;
+    event.call = call->id();
+    event.spec.id = job;
+    auto table = std::make_shared<RankTable>();
+    table->nodes.push_back({"node-a", {}});
+    table->ranks.push_back({0, 0, 0});
+    event.table = table;
+    event.table_text = "{}";
+    event.hccl = std::make_shared<const std::string>("{}");
+    intake.PostCall(call->id(), call, std::move(event));
+  }
+  void Stress(const std::string& name, const std::string& job) {
+    REQUIRE(intake.Admit(Intake::Guest::kCall).ok());
+    auto* call = new TestCall(&intake, &diary, name);
+    StressRequested event;
+    event.call = call->id();
+    event.job = job;
+    event.all_ops = {0};
+    intake.PostCall(call->id(), call, std::move(event));
+  }
+
+  Diary diary;
+  TestEncoder encoder;
+  MemoryStorage storage;
+  Intake intake{IntakeLimits()};
+  Fanout fanout{&encoder};
+  ControlLoop loop;
+
+ private:
+  bool stopped_ = false;
+};
+
+TEST_CASE("an answer leaves after its commit") {
+  Bed bed;
+  bed.Apply("apply", "j");
+  REQUIRE(bed.diary.WaitFor("apply 0"));
+  const std::vector<std::string> lines = bed.diary.lines();
+  const auto committed = std::find(lines.begin(), lines.end(), "committed");
+  const auto answered = std::find(lines.begin(), lines.end(), "apply 0");
+  CHECK(committed < answered);
+}
+
+TEST_CASE("a failed commit releases nothing, ends everybody, and service returns with the disk") {
+  Bed bed;
+  bed.Apply("first", "j");
+  REQUIRE(bed.diary.WaitFor("first 0"));
+  bed.Stream("x")->Open(Topic::kNotify, "j");
+  REQUIRE(bed.diary.WaitFor("x announced"));
+
+  bed.storage.broken = true;
+  bed.Apply("second", "k");
+  const std::string unavailable = CodeName(UnavailableError(""));
+  REQUIRE(bed.diary.WaitFor("second failed " + unavailable));
+  REQUIRE(bed.diary.WaitFor("not serving"));
+  REQUIRE(bed.diary.WaitFor("x ended " + unavailable));
+  // Whoever comes now is refused in the same way.
+  bed.Stream("y")->Open(Topic::kNotify, "j");
+  REQUIRE(bed.diary.WaitFor("y ended " + unavailable));
+  bed.Stress("third", "j");
+  REQUIRE(bed.diary.WaitFor("third failed " + unavailable));
+  CHECK(bed.diary.Count("serving") == 0);
+
+  bed.storage.broken = false;
+  REQUIRE(bed.diary.WaitFor("serving"));
+  CHECK(bed.diary.Count("event store_recovered") == 1);
+  // The first job is there, the second never was.
+  bed.Stream("z")->Open(Topic::kNotify, "j");
+  REQUIRE(bed.diary.WaitFor("z announced"));
+  bed.Stress("fourth", "j");
+  REQUIRE(bed.diary.WaitFor("fourth 0"));
+  bed.Stress("fifth", "k");
+  REQUIRE(bed.diary.WaitFor("fifth 413"));
+}
+
+TEST_CASE("a stream that closes before its opening arrives is ended, and the books are even") {
+  Bed bed;
+  bed.Apply("apply", "j");
+  REQUIRE(bed.diary.WaitFor("apply 0"));
+  TestStream* const stream = bed.Stream("x");
+  stream->PostClosed();
+  stream->Open(Topic::kNotify, "j");
+  REQUIRE(bed.diary.WaitFor("x ended 0"));
+  CHECK(bed.diary.Count("x announced") == 0);
+}
+
+TEST_CASE("a notify stream that does not read is ended, the others are not") {
+  Bed bed;
+  bed.Apply("apply", "j");
+  REQUIRE(bed.diary.WaitFor("apply 0"));
+  TestStream* const full = bed.Stream("full");
+  full->BeFull();
+  full->Open(Topic::kNotify, "j");
+  bed.Stream("other")->Open(Topic::kNotify, "j");
+  REQUIRE(bed.diary.WaitFor("full announced"));
+  REQUIRE(bed.diary.WaitFor("other announced"));
+  bed.Stress("stress", "j");
+  REQUIRE(bed.diary.WaitFor("stress 0"));
+  REQUIRE(bed.diary.WaitFor("full ended " + CodeName(ExhaustedError(""))));
+  REQUIRE(bed.diary.WaitFor("other sent"));
+  CHECK(bed.diary.Count("other ended 0") == 0);
+}
+
+TEST_CASE("many threads open and close streams: each is ended once") {
+  constexpr int kThreads = 4;
+  constexpr int kStreams = 200;
+  Bed bed;
+  bed.Apply("apply", "j");
+  REQUIRE(bed.diary.WaitFor("apply 0"));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&bed, t] {
+      for (int i = 0; i < kStreams; ++i) {
+        const std::string name = std::to_string(t) + "/" + std::to_string(i);
+        if (!bed.intake.Admit(Intake::Guest::kStream).ok()) return;
+        auto* stream = new TestStream(&bed.intake, &bed.diary, name);
+        const Topic topic = i % 2 == 0 ? Topic::kNotify : Topic::kResult;
+        if (i % 4 == 3) stream->PostClosed();
+        // After Open only the loop may touch it; those that were not closed are ended by the stop.
+        stream->Open(topic, i % 3 == 0 ? "unknown" : "j");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  bed.Stop();
+  std::map<std::string, int> ends;
+  for (const std::string& line : bed.diary.lines()) {
+    if (line.find(" ended ") != std::string::npos) ++ends[line.substr(0, line.find(' '))];
+  }
+  CHECK(ends.size() == kThreads * kStreams);
+  for (const auto& [name, count] : ends) CHECK(count == 1);
+}
+
+TEST_CASE("who comes after the stop is refused") {
+  Bed bed;
+  bed.Apply("apply", "j");
+  REQUIRE(bed.diary.WaitFor("apply 0"));
+  bed.Stream("x")->Open(Topic::kNotify, "j");
+  bed.Stop();
+  CHECK(bed.diary.Count("x ended " + CodeName(UnavailableError(""))) == 1);
+  CHECK(bed.intake.Admit(Intake::Guest::kStream).code() == Code::kUnavailable);
+  CHECK(bed.intake.Admit(Intake::Guest::kCall).code() == Code::kUnavailable);
+}
+
+TEST_CASE("guests are counted and limited") {
+  IntakeLimits limits;
+  limits.streams_max = 2;
+  Intake intake(limits);
+  REQUIRE(intake.Admit(Intake::Guest::kStream).ok());
+  REQUIRE(intake.Admit(Intake::Guest::kStream).ok());
+  CHECK(intake.Admit(Intake::Guest::kStream).code() == Code::kExhausted);
+  CHECK(intake.Admit(Intake::Guest::kLink).ok());
+  intake.Left(Intake::Guest::kStream);
+  CHECK(intake.Admit(Intake::Guest::kStream).ok());
+  CHECK(intake.Live() == 3);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,176 @@
+#include "core/cluster/clients.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/support/cluster_world.h"
+
+using namespace assay;
+using Catch::Matchers::Contains;
+
+namespace {
+
+struct ClientsWorld : World {
+  explicit ClientsWorld(const Settings& settings = {}) : World(settings) {}
+  Answer Register(const std::string& client, const std::string& role = "CCAgent") {
+    Step(ClientRegistered{NextId(), {}, role, client});
+    return Last<Answer>().at(0);
+  }
+  StreamId Follow(const std::string& client, const std::string& role = "CCAgent",
+                  Topic topic = Topic::kSignal) {
+    const StreamId id = NextId();
+    Step(StreamOpened{id, topic, {}, "", client, role});
+    return id;
+  }
+  void Close(StreamId id) { Step(StreamClosed{id}); }
+  bool Attached(StreamId id) const {
+    return Last<AttachStream>().size() == 1 && Last<AttachStream>()[0].stream == id;
+  }
+  Status Ended(StreamId id) const {
+    for (const EndStream& end : Last<EndStream>()) {
+      if (end.stream == id) return end.status;
+    }
+    return Status::Ok();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a client registers and subscribes with its id") {
+  ClientsWorld world;
+  const Answer answer = world.Register("c");
+  CHECK(answer.code == 200);
+  CHECK(answer.text == "registration successful");
+  CHECK(answer.status.ok());
+  const StreamId stream = world.Follow("c");
+  CHECK(world.Attached(stream));
+  CHECK(world.Last<AttachStream>()[0].topic == Topic::kSignal);
+  CHECK(world.Last<AttachStream>()[0].job.empty());
+}
+
+TEST_CASE("a role that is not in the list is refused, with the words of the interface") {
+  ClientsWorld world;
+  const Answer answer = world.Register("c", "Nobody");
+  CHECK(answer.status.code() == Code::kDenied);
+  CHECK(answer.status.text() == "role:Nobody is not in whitelist");
+  CHECK(world.Register("c", "").status.code() == Code::kDenied);
+  CHECK(world.Register("c", std::string(20'000, 'r')).status.text().size() < 1000);
+  for (const char* role : {"CCAgent", "DefaultUser1", "DefaultUser2", "FdAgent"}) {
+    CHECK(world.Register(role, role).code == 200);
+  }
+}
+
+TEST_CASE("an unknown id and another role are refused") {
+  ClientsWorld world;
+  const StreamId unknown = world.Follow("nobody");
+  CHECK(world.Ended(unknown).code() == Code::kNotFound);
+  CHECK(world.Ended(unknown).text() == "invalid clientId: nobody, please register first");
+  world.Register("c", "CCAgent");
+  const StreamId other = world.Follow("c", "FdAgent");
+  CHECK(world.Ended(other).code() == Code::kDenied);
+  CHECK(world.Ended(other).text() == "invalid role: FdAgent, please check role first");
+  // That harmed nobody.
+  CHECK(world.Attached(world.Follow("c", "CCAgent")));
+}
+
+TEST_CASE("a newer subscription takes the place of the older one") {
+  ClientsWorld world;
+  world.Register("c");
+  const StreamId first = world.Follow("c");
+  const StreamId second = world.Follow("c", "CCAgent", Topic::kSignalList);
+  CHECK(world.Ended(first).code() == Code::kReplaced);
+  CHECK_THAT(world.Ended(first).text(), Contains("clientId c"));
+  CHECK(world.Attached(second));
+  // The close of the first says nothing of the second.
+  world.Close(first);
+  world.Let(700'000);
+  const StreamId third = world.Follow("c");
+  CHECK(world.Attached(third));
+  CHECK(world.Ended(second).code() == Code::kReplaced);
+}
+
+TEST_CASE("of two subscriptions the later one wins in whatever order they arrive") {
+  ClientsWorld world;
+  world.Register("c");
+  const StreamId earlier = world.NextId();
+  const StreamId later = world.Follow("c");
+  world.Step(StreamOpened{earlier, Topic::kSignal, {}, "", "c", "CCAgent"});
+  CHECK(world.Ended(earlier).code() == Code::kReplaced);
+  CHECK(world.Ended(later).ok());
+}
+
+TEST_CASE("an id without a stream is kept for ten minutes") {
+  ClientsWorld world;
+  world.Register("c");
+  world.Let(599'000);
+  const StreamId stream = world.Follow("c");
+  REQUIRE(world.Attached(stream));
+  // With a stream it stays for ever.
+  world.Let(10'000'000);
+  world.Close(stream);
+  world.Let(599'000);
+  const StreamId again = world.Follow("c");
+  REQUIRE(world.Attached(again));
+  world.Close(again);
+  CHECK(world.cluster().NextDeadline(world.now()) <= world.now() + 600'000);
+  world.Let(600'000);
+  CHECK(world.Ended(world.Follow("c")).code() == Code::kNotFound);
+}
+
+TEST_CASE("there are so many subscriptions and ids, and no more") {
+  Settings settings;
+  settings.subscriptions_max = 2;
+  ClientsWorld world(settings);
+  for (const char* client : {"a", "b", "c"}) REQUIRE(world.Register(client).code == 200);
+  const StreamId a = world.Follow("a");
+  world.Follow("b");
+  const StreamId refused = world.Follow("c");
+  CHECK(world.Ended(refused).code() == Code::kExhausted);
+  const Answer full = world.Register("d");
+  CHECK(full.code == 429);
+  CHECK(full.status.ok());
+  // One who replaces his own needs no room.
+  const StreamId again = world.Follow("a");
+  CHECK(world.Attached(again));
+  CHECK(world.Ended(a).code() == Code::kReplaced);
+  world.Close(again);
+  CHECK(world.Attached(world.Follow("c")));
+  world.Close(world.Follow("nobody"));
+
+  CHECK(world.Register("d").code == 429);  // two subscriptions are open again
+}
+
+TEST_CASE("above the most ids the one that was idle longest goes, and nobody is kept out") {
+  Settings settings;
+  settings.clients_max = 2;
+  ClientsWorld world(settings);
+  REQUIRE(world.Register("a").code == 200);
+  world.Pass(1);
+  REQUIRE(world.Register("b").code == 200);
+  world.Pass(1);
+  REQUIRE(world.Register("c").code == 200);
+  CHECK(world.Ended(world.Follow("a")).code() == Code::kNotFound);
+  CHECK(world.Attached(world.Follow("b")));
+  CHECK(world.Attached(world.Follow("c")));
+  // With a stream each, they stay.
+  CHECK(world.Register("d").code == 429);
+  CHECK_THAT(world.Last<Answer>()[0].text, Contains("max client num is 2"));
+}
+
+TEST_CASE("a stream that went before it was opened is nobody's") {
+  ClientsWorld world;
+  world.Register("c");
+  const StreamId stream = world.NextId();
+  world.Close(stream);
+  world.Step(StreamOpened{stream, Topic::kSignal, {}, "", "c", "CCAgent"});
+  CHECK(world.Last<AttachStream>().empty());
+  world.Let(601'000);
+  CHECK(world.Ended(world.Follow("c")).code() == Code::kNotFound);
+}
+
+TEST_CASE("ids do not outlive a restart") {
+  ClientsWorld world;
+  world.Register("c");
+  world.Restart();
+  CHECK(world.Ended(world.Follow("c")).code() == Code::kNotFound);
+}

@@ -1,0 +1,504 @@
+#include "core/cluster/cluster.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/cluster_world.h"
+
+using namespace assay;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// One job of two nodes with two devices each, both agents attached.
+struct TwoNodes : World {
+  TwoNodes() {
+    a = Attach("a");
+    b = Attach("b");
+    Apply("j", MakeTable({{"a", {0, 1}}, {"b", {0, 1}}}));
+  }
+  RunId Started() {
+    const RunId run = Stress("j").run;
+    Say(a, Ready{run});
+    Say(b, Ready{run});
+    REQUIRE(RunOf(run).state == RunState::kTesting);
+    return run;
+  }
+  void AllOk(LinkId link, RunId run, std::vector<int> ranks) {
+    for (const int rank : ranks) {
+      Answered(link, run, rank, Op::kAic);
+      Answered(link, run, rank, Op::kP2p);
+    }
+  }
+  LinkId a = 0;
+  LinkId b = 0;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a run on agents is assigned, started when all are ready, and ends with its last outcome") {
+  TwoNodes world;
+  const StreamId early = world.Subscribe("j", Topic::kResult);
+  CHECK(world.Last<EndStream>().at(0).status.text() == "jobId=j is not stress test");
+  (void)early;
+
+  const Answer answer = world.Stress("j");
+  CHECK(answer.code == 0);
+  CHECK(answer.text == "stress test operation was successfully distributed");
+  CHECK(answer.executor == Executor::kAgent);
+  REQUIRE(world.Sent<Assign>().size() == 2);
+  CHECK(world.Sent<Assign>()[0].second.ranks ==
+        std::vector<AssignedRank>{{0, 0, OpSet(3)}, {1, 1, OpSet(3)}});
+  CHECK(world.durable().leases.size() == 4);
+
+  const StreamId waiting = world.Subscribe("j", Topic::kResult);
+  CHECK(world.Last<AttachStream>().at(0).stream == waiting);
+
+  world.Say(world.a, Ready{answer.run});
+  CHECK(world.Sent<Start>().empty());
+  world.Say(world.b, Ready{answer.run});
+  CHECK(world.Sent<Start>().size() == 2);
+
+  world.AllOk(world.a, answer.run, {0, 1});
+  CHECK(world.durable().leases.size() == 2);
+  world.AllOk(world.b, answer.run, {2});
+  world.Answered(world.b, answer.run, 3, Op::kAic);
+  CHECK(world.Last<PublishResult>().empty());
+  world.Answered(world.b, answer.run, 3, Op::kP2p);
+  REQUIRE(world.Last<PublishResult>().size() == 1);
+  CHECK(
+      *world.Last<PublishResult>()[0].message ==
+      R"(stress test finish, result:{"a":{"0":{"rankResult":{"0":{"code":"0","result":"OK"},"1":{"code":"0","result":"OK"}}},"1":{"rankResult":{"0":{"code":"0","result":"OK"},"1":{"code":"0","result":"OK"}}}},"b":{"0":{"rankResult":{"0":{"code":"0","result":"OK"},"1":{"code":"0","result":"OK"}}},"1":{"rankResult":{"0":{"code":"0","result":"OK"},"1":{"code":"0","result":"OK"}}}}})");
+  CHECK(world.RunOf(answer.run).state == RunState::kClosed);
+  CHECK(world.durable().leases.empty());
+
+  // Late subscribers get it again, for a day.
+  const StreamId late = world.Subscribe("j", Topic::kResult);
+  CHECK(world.Last<ReplayResult>().at(0).stream == late);
+  world.Pass(world.settings().result_replay + 1);
+  world.Subscribe("j", Topic::kResult);
+  CHECK(world.Last<EndStream>().size() == 1);
+}
+
+TEST_CASE("acknowledgements name what was sent, also what was known") {
+  TwoNodes world;
+  const RunId run = world.Started();
+  for (int i = 0; i < 2; ++i) {
+    world.Answered(world.a, run, 0, Op::kAic, OutcomeCode::kFaulty, i == 0 ? "first" : "second");
+    CHECK(world.Sent<Ack>().at(0).second.keys == std::vector<OutcomeKey>{{run, 0, Op::kAic}});
+  }
+  CHECK(world.RunOf(run).ranks[0].outcomes[0].detail == "first");
+  // Of a rank of another node, or of no run at all: acknowledged, not counted.
+  world.Answered(world.b, run, 1, Op::kAic);
+  CHECK(world.Sent<Ack>().size() == 1);
+  CHECK(world.RunOf(run).ranks[1].answered.empty());
+  world.Answered(world.b, 99, 1, Op::kAic);
+  CHECK(world.Sent<Ack>().size() == 1);
+}
+
+TEST_CASE("refusals have ClusterD's codes and texts") {
+  TwoNodes world;
+  world.Apply("pending", MakeTable({}));
+  const auto refused = [&](StressRequested asked) {
+    asked.call = world.NextId();
+    world.Step(asked);
+    const Answer answer = world.Last<Answer>().at(0);
+    CHECK_FALSE(answer.status.ok());
+    CHECK(answer.status.text() == answer.text);
+    CHECK(answer.text.size() < 1024);
+    return std::to_string(answer.code) + " " + answer.text;
+  };
+  StressRequested asked;
+  asked.job = "nobody";
+  CHECK(refused(asked) == "413 job:nobody not exist");
+  asked.job = std::string(10'000, 'x');
+  CHECK_THAT(refused(asked), Contains("not exist"));
+  asked.job = "pending";
+  CHECK_THAT(refused(asked), Contains("404") && Contains("rank table"));
+  asked.job = "j";
+  CHECK(refused(asked) == "413 stress test node is nil");
+  asked.node_ops = {{"a", {}}};
+  CHECK(refused(asked) == "413 node:a stress test ops is 0");
+  asked.node_ops = {{"z", {0}}};
+  CHECK(refused(asked) == "413 node:z not exist in job:j");
+  asked.node_ops = {{"a", {0, 7}}};
+  CHECK(refused(asked) == "413 op:7 not exist in support operation:[0 1]");
+  asked.node_ops = {{"a", {1, 1}}};
+  CHECK(refused(asked) == "413 node:a stress test ops should not repeat");
+  asked.all_ops = {0, 0};
+  CHECK(refused(asked) == "413 node:AllNodes stress test ops should not repeat");
+  asked.all_ops = {};
+  asked.node_ops = {{"a", {0}}};
+  asked.demand = ExecutorDemand::kSubscriber;
+  CHECK_THAT(refused(asked), Contains("404 job:j has no subscriber"));
+  CHECK(world.durable().runs.empty());
+  CHECK(world.durable().leases.empty());
+
+  world.Stress("j");
+  asked.demand = ExecutorDemand::kAuto;
+  CHECK_THAT(refused(asked), Contains("411 jobId=j om is running, or job recovering"));
+}
+
+TEST_CASE("an agent that does not have a rank's device cannot execute it") {
+  World world;
+  const auto attach = [&](const std::string& name, std::vector<std::int32_t> devices) {
+    Hello hello = world.HelloOf(name);
+    hello.node.devices.clear();
+    for (const std::int32_t device : devices) hello.node.devices.push_back({device, "sim", ""});
+    const LinkId link = world.NextId();
+    world.Step(LinkSaid{link, std::move(hello)});
+    return link;
+  };
+  attach("a", {0, 1, 2, 3});
+  const LinkId b = attach("b", {});
+  world.Apply("j", MakeTable({{"a", {3, 4, 15}}, {"b", {0}}}));
+  const Answer answer = world.Stress("j");
+  CHECK(answer.code == 404);
+  CHECK(answer.text ==
+        "nobody can execute the test on 2 nodes: "
+        "node \"a\": its agent has no device 4, 15, it lists 4 devices from 0 to 3; "
+        "node \"b\": its agent has no device 0, it lists none at all");
+  CHECK(world.durable().runs.empty());
+  CHECK(world.durable().leases.empty());
+  world.Apply("many", MakeTable({{"b", {1, 2, 3, 4, 5, 6, 8}}}));
+  CHECK_THAT(world.Stress("many").text, Contains("no device 1, 2, 3, 4, 5 and 2 more,"));
+  world.Apply("host", MakeTable({{"a", {0, -1}}}));
+  CHECK_THAT(world.Stress("host").text, Contains("\"a\": a rank without a device"));
+
+  // Who executes by itself needs no agent, and an agent that comes back with more is asked again.
+  world.Subscribe("many", Topic::kNotify);
+  CHECK(world.Stress("many").code == 0);
+  world.Apply("k", MakeTable({{"b", {7}}}));
+  CHECK(world.Stress("k").code == 404);
+  world.Step(LinkClosed{b});
+  world.Attach("b");
+  CHECK(world.Stress("k").code == 0);
+}
+
+TEST_CASE("a node without an attached agent is named") {
+  TwoNodes world;
+  world.Step(LinkClosed{world.b});
+  const Answer answer = world.Stress("j");
+  CHECK(answer.code == 404);
+  CHECK_THAT(answer.text, Contains("node \"b\": its agent is not attached"));
+  world.Apply("k", MakeTable({{"nowhere", {0}}}));
+  CHECK_THAT(world.Stress("k").text, Contains("node \"nowhere\": no attached agent"));
+}
+
+TEST_CASE("a rank table's node finds its agent by name, host name, FQDN or address") {
+  World world;
+  Hello a = world.HelloOf("a");
+  a.node.addresses = {"192.0.2.1", "192.0.2.9", "127.0.0.1", "fe80::1"};
+  Hello b = world.HelloOf("b");
+  b.node.addresses = {"192.0.2.2", "192.0.2.9", "127.0.0.1", "fe80::1"};
+  b.node.fqdn = a.node.host_name;
+  world.Step(LinkSaid{world.NextId(), a});
+  world.Step(LinkSaid{world.NextId(), b});
+  const auto agent = [&](const std::string& node) {
+    const std::string job = "job-" + node;
+    world.Apply(job, MakeTable({{node, {0}}}));
+    world.Step(JobStateSet{world.NextId(), {}, job, JobState::kComplete});
+    StressRequested asked;
+    asked.call = world.NextId();
+    asked.job = job;
+    asked.all_ops = {0};
+    asked.check = true;
+    world.Step(asked);
+    const Answer answer = world.Last<Answer>().at(0);
+    return answer.plan ? answer.plan->at(0).agent : answer.text;
+  };
+  CHECK(agent("a") == "a");
+  CHECK(agent("host-a") == "a");  // a's host name decides before b's FQDN
+  CHECK(agent("host-a.example") == "a");
+  CHECK(agent("192.0.2.2") == "b");
+  for (const std::string nobody : {"192.0.2.9", "127.0.0.1", "fe80::1", "192.0.2.77"}) {
+    CHECK_THAT(agent(nobody), Contains("no attached agent"));
+  }
+  Hello c = world.HelloOf("c");
+  c.node.host_name = "host-a";
+  world.Step(LinkSaid{world.NextId(), c});
+  CHECK_THAT(agent("host-a"), Contains("agents \"a\" and \"c\" both have it as their host name"));
+  CHECK(world.durable().runs.empty());
+}
+
+TEST_CASE("devices under test elsewhere, or part of another running job, refuse a test") {
+  TwoNodes world;
+  world.Apply("k", MakeTable({{"a", {1, 2}}}));
+  CHECK_THAT(world.Stress("j").text,
+             Contains("device 1 of node \"a\" is part of running job \"k\""));
+  world.Step(JobStateSet{world.NextId(), {}, "k", JobState::kComplete});
+  REQUIRE(world.Stress("j").code == 0);
+  CHECK_THAT(world.Stress("k").text, Contains("device 1 of node \"a\" is under test in run 1"));
+  world.Step(JobStateSet{world.NextId(), {}, "j", JobState::kComplete});
+  world.Apply("l", MakeTable({{"a", {2, 3}}}));
+  CHECK(world.Stress("l").code == 0);  // other devices of the same node
+}
+
+TEST_CASE("an identity may come back at once; another waits for the agent timeout") {
+  World world;
+  const LinkId first = world.Attach("a", "one");
+  world.Attach("a", "two");
+  REQUIRE(world.Last<EndLink>().size() == 1);
+  CHECK_THAT(world.Last<EndLink>()[0].status.text(), Contains("another agent is attached"));
+  const LinkId again = world.Attach("a", "one");
+  CHECK(world.Last<EndLink>().at(0).link == first);
+  world.Step(LinkClosed{first});
+  CHECK(world.durable().nodes.at("a").attached);
+  world.Step(LinkClosed{again});
+  CHECK_FALSE(world.durable().nodes.at("a").attached);
+  world.Attach("a", "two");
+  CHECK_THAT(world.Last<EndLink>().at(0).status.text(), Contains("was attached a moment ago"));
+  world.Pass(world.settings().agent_timeout);
+  world.Attach("a", "two");
+  CHECK(world.Last<EndLink>().empty());
+  CHECK(world.durable().nodes.at("a").identity == "two");
+}
+
+TEST_CASE("a subscriber is notified once, replies add up, repeats change nothing") {
+  World world;
+  world.Apply("j", MakeTable({{"a", {0, 1}}}));
+  const StreamId one = world.Subscribe("j", Topic::kNotify);
+  world.Subscribe("j", Topic::kNotify);
+  const Answer answer = world.Stress("j", {1, 0});
+  REQUIRE(answer.code == 0);
+  CHECK(answer.executor == Executor::kSubscriber);
+  REQUIRE(world.Last<PublishNotify>().size() == 1);
+  CHECK(world.Last<PublishNotify>()[0].ranks->size() == 2);
+  world.Step(StreamClosed{one});  // leaving does not end the run
+
+  CHECK(world.Reply("j", {{"0", "0", "0", "OK"}, {"0", "1", "0", "OK"}}).text == "reply success");
+  CHECK(world.Reply("j", {{"0", "0", "2", "other"}}).code == 0);
+  CHECK(world.RunOf(answer.run).ranks[0].outcomes[0].code == OutcomeCode::kOk);
+  const Answer bad = world.Reply(
+      "j", {{"7", "0", "0", ""}, {"1", "9", "0", ""}, {"1", "0", "5", ""}, {"1", "1", "0", "OK"}});
+  CHECK(bad.code == 413);
+  CHECK_THAT(bad.text, Contains("rank:7") && Contains("op:9") && Contains("code:5"));
+  CHECK(world.RunOf(answer.run).open == 1);
+  world.Reply("j", {{"1", "0", "2", "find fault - rank, bit"}});
+  CHECK_THAT(world.RunOf(answer.run).message,
+             Contains("stress test find fault, isolate node:map[a:{}],result:"));
+  CHECK(world.Reply("nobody", {}).code == 400);
+  CHECK_THAT(world.Reply("j", {{"1", "0", "0", ""}}).text, Contains("no outcome was changed"));
+}
+
+TEST_CASE("the next notification keeps its distance from the last reply") {
+  World world;
+  world.Apply("j", MakeTable({{"a", {0, 1}}}));
+  world.Subscribe("j", Topic::kNotify);
+  world.Stress("j", {0});
+  world.Reply("j", {{"0", "0", "0", "OK"}, {"1", "0", "0", "OK"}});
+  const Answer second = world.Stress("j", {0});
+  REQUIRE(second.code == 0);
+  CHECK(world.Last<PublishNotify>().empty());
+  // A repeat of the first reply in this time is not taken as the answer.
+  CHECK(world.Reply("j", {{"0", "0", "0", "OK"}}).code == 0);
+  CHECK(world.RunOf(second.run).open == 2);
+  world.Let(world.settings().reply_quiet - 1);
+  CHECK(world.RunOf(second.run).state == RunState::kAccepted);
+  world.Let(1);
+  CHECK(world.RunOf(second.run).state == RunState::kTesting);
+}
+
+TEST_CASE("a subscriber that never answers ends in timeouts, and the job owes") {
+  World world;
+  world.Apply("j", MakeTable({{"a", {0, 1}}}));
+  world.Subscribe("j", Topic::kNotify);
+  const RunId run = world.Stress("j", {0}).run;
+  world.Let(world.RunOf(run).deadline - world.now());
+  CHECK(world.RunOf(run).state == RunState::kClosed);
+  CHECK_THAT(world.RunOf(run).message, Contains("stress test timeout fault, faultRank:[0 1]"));
+  CHECK_THAT(world.Stress("j").text, Contains("om is running") && Contains("without the answer"));
+  world.Reply("j", {{"0", "0", "0", "late"}});
+  CHECK(world.Stress("j").code == 0);
+}
+
+TEST_CASE("after a restart nothing is notified twice, and what was not sent is sent") {
+  World world;
+  world.Apply("j", MakeTable({{"a", {0}}}));
+  world.Subscribe("j", Topic::kNotify);
+  const RunId first = world.Stress("j", {0}).run;
+  world.Restart();
+  world.Subscribe("j", Topic::kNotify);
+  CHECK(world.Last<PublishNotify>().empty());
+  world.Reply("j", {{"0", "0", "0", "OK"}});
+  CHECK(world.RunOf(first).state == RunState::kClosed);
+
+  const RunId second = world.Stress("j", {0}).run;
+  REQUIRE(world.RunOf(second).state == RunState::kAccepted);  // within the quiet time
+  world.Restart();
+  world.Pass(world.settings().reply_quiet);
+  world.Subscribe("j", Topic::kNotify);
+  CHECK(world.Last<PublishNotify>().size() == 1);
+}
+
+TEST_CASE("a subscriber that does not come back in time leaves its ranks not run") {
+  World world;
+  world.Apply("j", MakeTable({{"a", {0}}}));
+  const StreamId stream = world.Subscribe("j", Topic::kNotify);
+  world.Stress("j", {0});
+  world.Reply("j", {{"0", "0", "0", "OK"}});
+  const RunId run = world.Stress("j", {0}).run;
+  world.Step(StreamClosed{stream});
+  world.Let(world.settings().reply_quiet + world.settings().start_allowance);
+  CHECK(world.RunOf(run).state == RunState::kClosed);
+  CHECK_THAT(world.RunOf(run).message,
+             Contains("stress test finish, not run on rank:[0],result:") &&
+                 Contains("executor not connected"));
+  CHECK(world.Stress("j").code == 404);  // nobody owes anything, but nobody is there
+}
+
+TEST_CASE("an agent that is not ready in time is left out; the others go on") {
+  TwoNodes world;
+  const RunId run = world.Stress("j").run;
+  world.Say(world.a, Ready{run});
+  world.Let(world.settings().start_allowance);
+  CHECK(world.RunOf(run).state == RunState::kTesting);
+  CHECK_THAT(world.RunOf(run).ranks[2].outcomes[0].detail, Contains("not ready within 60 s"));
+  // It is told to let go, and its devices stay leased until it has.
+  CHECK(world.Ever<ToAgent>().size() > 0);
+  CHECK(world.durable().leases.size() == 4);
+  world.Say(world.b, Discarded{run});
+  CHECK(world.durable().leases.size() == 2);
+  world.AllOk(world.a, run, {0, 1});
+  CHECK(world.RunOf(run).state == RunState::kClosed);
+}
+
+TEST_CASE("agents that come back are told what they do not have") {
+  TwoNodes world;
+  const RunId run = world.Stress("j").run;
+  world.Restart();
+  world.a = world.Attach("a");  // the assignment never reached it
+  CHECK(world.Sent<Assign>().size() == 1);
+  world.b = world.Attach("b", "", {{run, false}});
+  CHECK(world.Sent<Assign>().empty());
+  world.Say(world.a, Ready{run});
+  world.Say(world.b, Ready{run});
+  REQUIRE(world.RunOf(run).state == RunState::kTesting);
+  world.Restart();
+  world.a = world.Attach("a", "", {{run, false}});  // the start never reached it
+  CHECK(world.Sent<Start>().size() == 1);
+  world.b = world.Attach("b", "", {{run, true}, {77, true}});
+  CHECK(world.Sent<Start>().empty());
+  REQUIRE(world.Sent<Discard>().size() == 1);
+  CHECK(world.Sent<Discard>()[0].second.run == 77);
+  world.AllOk(world.a, run, {0, 1});
+  world.AllOk(world.b, run, {2, 3});
+  CHECK(world.RunOf(run).state == RunState::kClosed);
+}
+
+TEST_CASE("an agent that lost a started test answers not run; one that never returns times out") {
+  TwoNodes world;
+  const RunId run = world.Started();
+  world.Step(LinkClosed{world.a});
+  world.Step(LinkClosed{world.b});
+  world.a = world.Attach("a");
+  CHECK(world.RunOf(run).ranks[0].outcomes[0].code == OutcomeCode::kNotRun);
+  CHECK(world.RunOf(run).open == 4);
+  world.Let(world.RunOf(run).deadline - world.now());
+  CHECK(world.RunOf(run).state == RunState::kClosed);
+  CHECK_THAT(world.RunOf(run).message, Contains("faultRank:[2 3]"));
+  // Its devices stay leased until it says that nothing holds them.
+  CHECK(world.durable().leases.size() == 2);
+  CHECK(world.Stress("j").code == 404);
+  world.b = world.Attach("b", "", {{run, true}});
+  CHECK(world.Sent<Discard>().size() == 1);
+  CHECK(world.Stress("j").code == 411);
+  world.Say(world.b, Discarded{run});
+  CHECK(world.Stress("j").code == 0);
+}
+
+TEST_CASE("a rank's deadline counts from its own start") {
+  TwoNodes world;
+  const RunId run = world.Started();
+  world.Pass(10'000);
+  world.Say(world.a, Progress{run, 0, Op::kAic, true, 0, ""});
+  const Ms deadline = world.RunOf(run).ranks[0].deadline;
+  CHECK(deadline == world.now() + 300'000 + 600'000 + 4 * 30'000);
+  world.Say(world.a, Progress{run, 0, Op::kAic, true, 0, ""});  // repeated: no more time
+  CHECK(world.RunOf(run).ranks[0].deadline == deadline);
+  world.Let(deadline - world.now());
+  CHECK(world.RunOf(run).ranks[0].outcomes[0].code == OutcomeCode::kTimeout);
+  CHECK(world.RunOf(run).open == 6);
+}
+
+TEST_CASE("cancelling agents: what waits is answered, what works is told, all ends soon") {
+  TwoNodes world;
+  const RunId run = world.Started();
+  world.Step(LinkClosed{world.b});
+  world.Step(RunCancelled{world.NextId(), {"me", ""}, run});
+  CHECK(world.Last<Answer>().at(0).run_state == RunState::kCancelling);
+  CHECK(world.Sent<Cancel>().size() == 1);
+  world.Answered(world.a, run, 0, Op::kAic);  // still counts
+  for (const auto& [rank, op] : {std::pair(0, Op::kP2p), {1, Op::kAic}, {1, Op::kP2p}}) {
+    world.Answered(world.a, run, rank, op, OutcomeCode::kNotRun, "cancelled");
+  }
+  world.Let(world.settings().start_allowance + 3 * world.settings().kill_grace);
+  CHECK(world.RunOf(run).state == RunState::kClosed);
+  CHECK_THAT(world.RunOf(run).message, Contains("stress test cancelled,result:"));
+  world.Step(RunCancelled{world.NextId(), {}, run});
+  CHECK_THAT(world.Last<Answer>().at(0).text, Contains("has ended already"));
+  world.Step(RunCancelled{world.NextId(), {}, 99});
+  CHECK_THAT(world.Last<Answer>().at(0).text, Contains("does not exist"));
+}
+
+TEST_CASE("cancelling a subscriber's run waits for its replies") {
+  World world;
+  world.Apply("j", MakeTable({{"a", {0, 1}}}));
+  world.Subscribe("j", Topic::kNotify);
+  const RunId run = world.Stress("j", {0}).run;
+  world.Step(RunCancelled{world.NextId(), {}, run});
+  CHECK(world.RunOf(run).state == RunState::kCancelling);
+  world.Reply("j", {{"0", "0", "0", "OK"}});
+  world.Let(world.RunOf(run).deadline - world.now());
+  CHECK(world.RunOf(run).state == RunState::kClosed);
+  CHECK_THAT(world.RunOf(run).message, Contains("cancelled") && Contains("\"code\":\"0\""));
+}
+
+TEST_CASE("a job under test keeps its table and cannot be deleted; its state may change") {
+  TwoNodes world;
+  const RunId run = world.Stress("j").run;
+  CHECK(world.Apply("j", MakeTable({{"a", {3}}})).code == 411);
+  world.Step(JobDeleted{world.NextId(), {}, "j"});
+  CHECK(world.Last<Answer>().at(0).code == 411);
+  world.Step(JobStateSet{world.NextId(), {}, "j", JobState::kFailed});
+  CHECK(world.Last<Answer>().at(0).code == 0);
+  CHECK(world.durable().jobs.at("j").state == JobState::kFailed);
+  world.Step(RunCancelled{world.NextId(), {}, run});
+  world.Say(world.a, Discarded{run});
+  world.Say(world.b, Discarded{run});
+  const StreamId stream = world.Subscribe("j", Topic::kNotify);
+  world.Step(JobDeleted{world.NextId(), {}, "j"});
+  CHECK(world.Last<EndStream>().at(0).stream == stream);
+  CHECK(world.durable().jobs.empty());
+}
+
+TEST_CASE("streams and links may close before they open") {
+  World world;
+  world.Apply("j", MakeTable({{"a", {0}}}));
+  world.Step(StreamClosed{500});
+  CHECK(world.Last<EndStream>().empty());
+  world.Step(StreamOpened{500, Topic::kNotify, {}, "j", "", ""});
+  CHECK(world.Last<EndStream>().at(0).stream == 500);
+  CHECK(world.Stress("j").code == 404);
+  world.Step(LinkClosed{600});
+  world.Step(LinkSaid{600, world.HelloOf("a")});
+  CHECK_FALSE(world.durable().nodes.contains("a"));
+}
+
+TEST_CASE("node forget refuses whoever is here or awaited") {
+  TwoNodes world;
+  const auto forget = [&](const std::string& node) {
+    world.Step(NodeForgotten{world.NextId(), {}, node});
+    return world.Last<Answer>().at(0);
+  };
+  CHECK(forget("zz").code == 404);
+  CHECK_THAT(forget("a").text, Contains("is attached"));
+  world.Started();
+  world.Step(LinkClosed{world.a});
+  CHECK_THAT(forget("a").text, Contains("open run"));
+  world.Step(LinkClosed{world.b});
+  world.Let(3'600'000);
+  CHECK(forget("a").code == 0);
+  CHECK_FALSE(world.durable().nodes.contains("a"));
+  CHECK(world.durable().leases.size() == 2);
+}

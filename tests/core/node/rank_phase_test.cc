@@ -1,0 +1,46 @@
+// The table of one rank's moves.
+#include "core/node/rank_phase.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+using namespace assay;
+
+TEST_CASE("the rank table has each move once") {
+  std::set<std::pair<RankPhase, RankTrigger>> seen;
+  for (const RankTransition& row : RankTransitions()) {
+    INFO(Name(row.from) << " " << Name(row.trigger));
+    CHECK(seen.insert({row.from, row.trigger}).second);
+    CHECK(RankMove(row.from, row.trigger) == row.to);
+    CHECK(row.from != row.to);
+  }
+  int moves = 0;
+  for (int phase = 0; phase < kRankPhases; ++phase) {
+    for (int trigger = 0; trigger < kRankTriggers; ++trigger) {
+      moves += RankMove(static_cast<RankPhase>(phase), static_cast<RankTrigger>(trigger)) ? 1 : 0;
+    }
+  }
+  CHECK(moves == static_cast<int>(RankTransitions().size()));
+}
+
+TEST_CASE("no worker is ever forgotten: the way to free leads over its end") {
+  for (const RankTransition& row : RankTransitions()) {
+    INFO(Name(row.from) << " " << Name(row.trigger) << " " << Name(row.to));
+    const bool ends = row.trigger == RankTrigger::kGone || row.trigger == RankTrigger::kGoneUnsafe;
+    if (row.to == RankPhase::kFree) CHECK((ends || row.trigger == RankTrigger::kSafe));
+    if (row.to == RankPhase::kSafing) CHECK(row.trigger == RankTrigger::kGoneUnsafe);
+    if (ends) CHECK((row.to == RankPhase::kFree || row.to == RankPhase::kSafing));
+    // Nobody dies in an op without the device being looked at.
+    if (UnderWay(row.from)) CHECK(row.trigger != RankTrigger::kGone);
+  }
+}
+
+TEST_CASE("whatever holds a device can end") {
+  std::set<RankPhase> ends{RankPhase::kFree};
+  for (int round = 0; round < kRankPhases; ++round) {
+    for (const RankTransition& row : RankTransitions()) {
+      if (ends.count(row.to) != 0) ends.insert(row.from);
+    }
+  }
+  CHECK(ends.size() == kRankPhases);
+}

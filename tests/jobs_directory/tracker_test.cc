@@ -1,0 +1,482 @@
+#include "jobs_directory/tracker.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace assay;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// A table that says which version of a file it is, by the number of its ranks; 0: to come.
+std::string Table(int ranks) {
+  if (ranks == 0) return "{\"status\":\"initializing\"}";
+  std::string text = R"({"status":"complete","server_list":[{"server_id":"a","device":[)";
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::string id = '"' + std::to_string(rank) + '"';
+    text += (rank > 0 ? "," : "") + (R"({"device_id":)" + id) + R"(,"rank_id":)" + id + "}";
+  }
+  return text + "]}]}";
+}
+
+constexpr char kBroken[] = R"({"status":"complete","server_list":[]})";
+
+// A desk with a directory and a clock.
+struct Room {
+  explicit Room(const JobFileDesk::Limits& limits = {}) : desk("/jobs", limits) {}
+
+  FileFound Look(const std::string& job) const {
+    const auto file = files.find(job);
+    if (file == files.end()) return {};
+    return {FileFound::Kind::kText, StampOf(job), file->second};
+  }
+  FileStamp StampOf(const std::string& job) const {
+    FileStamp stamp;
+    stamp.inode = stamps.at(job);
+    return stamp;
+  }
+  void Write(const std::string& job, const std::string& text) {
+    files[job] = text;
+    stamps[job] = ++last_stamp;
+  }
+  void Remove(const std::string& job) {
+    files.erase(job);
+    stamps.erase(job);
+  }
+  void Scan() {
+    std::vector<FileSeen> seen;
+    for (const auto& [job, text] : files) seen.push_back({job, StampOf(job)});
+    desk.Scanned(seen, now);
+  }
+  // Looks at what is due; the events that came of it, by job.
+  std::map<std::string, Event> Work() {
+    Collect();
+    std::map<std::string, Event> events;
+    if (auto listing = desk.Listing(now)) events.emplace("", *std::move(listing));
+    while (const auto job = desk.Next(now)) {
+      if (auto event = desk.Looked(*job, Look(*job), now)) events.emplace(*job, *std::move(event));
+    }
+    return events;
+  }
+  // Until something is due or asked, at most so long.
+  std::map<std::string, Event> WorkFor(Ms ms) {
+    std::map<std::string, Event> events = Work();
+    for (const Ms end = now + ms; events.empty();) {
+      const auto due = desk.NextDue();
+      if (!due || *due > end) break;
+      now = std::max(now, *due);
+      events = Work();
+    }
+    return events;
+  }
+  void Answer(const std::string& job, int code = 0, bool changed = true,
+              const std::string& text = "") {
+    assay::Answer answer;
+    answer.code = code;
+    answer.changed = changed;
+    answer.text = text;
+    desk.Answered(job, answer, now);
+  }
+  // The first scan and its listing.
+  void Begin() {
+    Scan();
+    auto events = Work();
+    REQUIRE(events.contains(""));
+    Answer("", 0, false);
+    for (const auto& [job, event] : events) {
+      if (!job.empty()) Answer(job);
+    }
+    Said(1'000);
+  }
+  void Collect() {
+    for (const JobFileDesk::Line& line : desk.TakeLines(now)) lines += line.text + "\n";
+  }
+  // Complaints so far; with a second's patience also how much was taken.
+  std::string Said(Ms patience = 0) {
+    now += patience;
+    Collect();
+    return std::exchange(lines, {});
+  }
+  // Nothing is to be done, however long it waits.
+  bool Rests() {
+    now += 1'000;
+    Collect();
+    return !desk.NextDue();
+  }
+
+  JobFileDesk desk;
+  std::string lines;
+  std::map<std::string, std::string> files;
+  std::map<std::string, std::uint64_t> stamps;
+  std::uint64_t last_stamp = 0;
+  Ms now = 1000;
+};
+
+const JobApplied& Applied(const std::map<std::string, Event>& events, const std::string& job) {
+  REQUIRE(events.contains(job));
+  REQUIRE(std::holds_alternative<JobApplied>(events.at(job)));
+  return std::get<JobApplied>(events.at(job));
+}
+
+}  // namespace
+
+TEST_CASE("at the start the cluster is told which files there are, and what they hold") {
+  Room room;
+  room.Write("a", Table(1));
+  room.Write("b", Table(0));
+  room.Scan();
+  const auto events = room.Work();
+  REQUIRE(events.size() == 3);
+  CHECK(std::get<JobFilesListed>(events.at("")).jobs == std::vector<std::string>{"a", "b"});
+  CHECK(Applied(events, "a").state == JobState::kRunning);
+  CHECK(Applied(events, "b").state == JobState::kPending);
+  CHECK(room.desk.under_way() == 3);
+  room.Answer("", 0, false);
+  room.Answer("a");
+  room.Answer("b", 0, false);
+  CHECK(room.desk.under_way() == 0);
+  CHECK(room.Said(1'000) == "jobs directory /jobs: 1 job applied\n");
+  // Nothing new: nothing is looked at.
+  room.Scan();
+  CHECK(room.Rests());
+  CHECK(room.Work().empty());
+}
+
+TEST_CASE("a table that is too large for the job's signals is said once") {
+  Room room;
+  room.Begin();
+  const std::string table = Table(1);
+  const std::string note = R"({"note":")" + std::string(5u << 20, 'x') + R"(",)";
+  std::string text = table;
+  text.replace(text.find(R"({"server_id")"), 1, note);
+  room.Write("a", text);
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(Applied(room.WorkFor(1'000), "a").state == JobState::kRunning);
+  room.Answer("a");
+  CHECK_THAT(room.Said(), Contains("a.json: the job's signals leave HcclJson out"));
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.WorkFor(1'000).empty());
+  CHECK_THAT(room.Said(), !Contains("HcclJson"));
+}
+
+TEST_CASE("a change is told once, and not again") {
+  Room room;
+  room.Write("a", Table(1));
+  room.Begin();
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.Work().empty());
+  room.Write("a", Table(2));
+  room.desk.Noticed("a", room.now, 200);
+  CHECK(room.Work().empty());
+  CHECK(Applied(room.WorkFor(200), "a").table->ranks.size() == 2);
+  // Meanwhile it changes twice: what it holds at the answer is told.
+  room.Write("a", Table(3));
+  room.desk.Noticed("a", room.now, 0);
+  room.Write("a", Table(4));
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.Work().empty());
+  room.Answer("a");
+  CHECK(Applied(room.Work(), "a").table->ranks.size() == 4);
+  room.Answer("a");
+  CHECK(room.Work().empty());
+  CHECK(room.Rests());
+}
+
+TEST_CASE("a half-written file is looked at again, and complained of once it stands") {
+  Room room;
+  room.Begin();
+  const std::string whole = Table(3);
+  room.Write("a", whole.substr(0, 30));
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.WorkFor(5'000).empty());
+  CHECK(room.Said().empty());
+  CHECK(room.desk.NextDue().has_value());
+  // More of it: it has not stood yet.
+  room.Write("a", whole.substr(0, 40));
+  CHECK(room.WorkFor(9'000).empty());
+  CHECK(room.Said().empty());
+  CHECK(room.WorkFor(20'000).empty());
+  const std::string said = room.Said();
+  CHECK_THAT(said, Contains("/jobs/a.json: unexpected end of file at offset 40"));
+  CHECK_THAT(said, Contains("looked at again when it changes"));
+  CHECK(room.Rests());
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.WorkFor(20'000).empty());
+  CHECK(room.Said().empty());
+  room.Write("a", whole);
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(Applied(room.Work(), "a").table->ranks.size() == 3);
+  room.Answer("a");
+  // The same once more is said once more.
+  room.Write("a", "");
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.WorkFor(20'000).empty());
+  CHECK_THAT(room.Said(), Contains("/jobs/a.json: file is empty"));
+}
+
+TEST_CASE("a half-written file that is finished without a notice is found") {
+  Room room;
+  room.Begin();
+  const std::string whole = Table(3);
+  room.Write("a", whole.substr(0, 30));
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.WorkFor(3'000).empty());
+  room.Write("a", whole);
+  CHECK(Applied(room.WorkFor(5'000), "a").table->ranks.size() == 3);
+}
+
+TEST_CASE("a broken file is said soon, and its job stays as it was") {
+  Room room;
+  room.Write("a", Table(1));
+  room.Begin();
+  room.Write("a", kBroken);
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.WorkFor(2'000).empty());
+  CHECK_THAT(room.Said(), Contains("/jobs/a.json: line 1: server_list is empty"));
+  room.Write("a", Table(1));
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.Work().empty());  // as it was taken
+}
+
+TEST_CASE("a file that vanishes has a moment to come back") {
+  Room room;
+  room.Write("a", Table(1));
+  room.Begin();
+  room.Remove("a");
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.WorkFor(500).empty());
+  room.Write("a", Table(1));
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.WorkFor(5'000).empty());
+
+  room.Remove("a");
+  room.Scan();
+  auto events = room.WorkFor(5'000);
+  REQUIRE(events.contains("a"));
+  CHECK(std::get<JobFileGone>(events.at("a")).job == "a");
+  // It is there again before the answer.
+  room.Write("a", Table(1));
+  room.desk.Noticed("a", room.now, 0);
+  room.Answer("a");
+  CHECK(Applied(room.Work(), "a").table->ranks.size() == 1);
+  room.Answer("a");
+  CHECK(room.Said(1'000) == "jobs directory /jobs: 1 job applied, 1 job deleted\n");
+
+  room.Remove("a");
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.WorkFor(5'000).contains("a"));
+  room.Answer("a");
+  CHECK(room.Rests());
+  room.Scan();
+  CHECK(room.Rests());
+}
+
+TEST_CASE("what a run forbids is said once and told when the run has ended") {
+  Room room;
+  room.Write("a", Table(1));
+  room.Begin();
+  room.Write("a", Table(2));
+  room.desk.Noticed("a", room.now, 0);
+  CHECK(room.Work().contains("a"));
+  room.Answer("a", 411, false, "job \"a\" is under test in run 1");
+  CHECK(room.Said() ==
+        "/jobs/a.json: job \"a\" is under test in run 1; the file is taken after that\n");
+  room.Write("a", Table(5));  // without a notice: the newest counts
+  CHECK(Applied(room.WorkFor(5'000), "a").table->ranks.size() == 5);
+  room.Answer("a", 411, false, "job \"a\" is under test in run 1");
+  CHECK(room.Said().empty());
+  CHECK(room.WorkFor(5'000).contains("a"));
+  room.Answer("a");
+
+  room.Remove("a");
+  room.desk.Noticed("a", room.now, 0);
+  for (int times = 0; times < 3; ++times) {
+    CHECK(std::holds_alternative<JobFileGone>(room.WorkFor(5'000).at("a")));
+    room.Answer("a", 411, false, "job \"a\" is under test in run 2");
+  }
+  CHECK(std::holds_alternative<JobFileGone>(room.WorkFor(5'000).at("a")));
+  room.Answer("a");
+  const std::string said = room.Said();
+  CHECK_THAT(said, Contains("/jobs/a.json is gone, but job \"a\" is under test in run 2\n"));
+  CHECK(said.find("run 2") == said.rfind("run 2"));
+  CHECK(room.Rests());
+}
+
+TEST_CASE("what the cluster refuses for good is said once") {
+  Room room;
+  room.Write("a", Table(1));
+  room.Scan();
+  CHECK(room.Work().size() == 2);
+  room.Answer("", 0, false);
+  room.Answer("a", 413, false, "no");
+  CHECK(room.Said() == "/jobs/a.json: refused: no\n");
+  CHECK(room.Rests());
+}
+
+TEST_CASE("what could not be stored is told again") {
+  Room room;
+  room.Write("a", Table(1));
+  room.Scan();
+  for (int times = 0; times < 3; ++times) {
+    const auto events = room.WorkFor(5'000);
+    for (const auto& [job, event] : events) room.desk.Failed(job, room.now);
+    // Nothing else is tried in that moment either.
+    room.Write("b", Table(static_cast<int>(times)));
+    room.desk.Noticed("b", room.now, 0);
+    CHECK(room.Work().empty());
+    CHECK(events.contains(""));
+    CHECK(events.contains("a"));
+  }
+  CHECK(room.Said().empty());
+  room.WorkFor(5'000);
+  room.Answer("", 411, false, "j is under test");
+  room.Answer("a");
+  room.Answer("b", 0, false);
+  CHECK_THAT(room.Said(), Contains("jobs directory /jobs: j is under test\n"));
+  room.WorkFor(5'000);
+  room.Answer("", 411, false, "j is under test");
+  CHECK(room.Said(1'000) == "jobs directory /jobs: 1 job applied\n");
+  room.WorkFor(5'000);
+  room.Answer("", 0, true);
+  CHECK(room.Said(1'000) == "jobs directory /jobs: 1 job deleted\n");
+}
+
+TEST_CASE("a file that cannot be read is said once and tried again") {
+  Room room;
+  room.Begin();
+  room.Write("a", Table(1));
+  room.desk.Noticed("a", room.now, 0);
+  for (int times = 0; times < 3; ++times) {
+    while (!room.desk.Next(room.now)) room.now = *room.desk.NextDue();
+    CHECK(!room.desk.Looked("a", {FileFound::Kind::kUnreadable, {}, "cannot be opened: no"},
+                            room.now));
+    CHECK(room.Said() == (times == 0 ? "/jobs/a.json: cannot be opened: no\n" : ""));
+  }
+  CHECK(Applied(room.WorkFor(20'000), "a").table->ranks.size() == 1);
+}
+
+TEST_CASE("what is under way is bounded, by number and by bytes") {
+  JobFileDesk::Limits limits;
+  limits.orders = 3;
+  limits.files = 10;
+  Room room(limits);
+  room.Scan();
+  CHECK(room.Work().size() == 1);
+  room.Answer("", 0, false);
+  for (char job = 'a'; job < 'a' + 12; ++job) room.Write(std::string(1, job), Table(1));
+  room.Scan();
+  std::vector<std::string> told;
+  std::size_t all = 0;
+  const auto work = [&] {
+    for (const auto& [job, event] : room.Work()) told.push_back(job);
+    CHECK(told.size() <= 3);
+  };
+  for (work(); !told.empty(); work()) {
+    room.Answer(told.back());
+    told.pop_back();
+    ++all;
+  }
+  CHECK(all == 10);
+  CHECK_THAT(room.Said(), Contains("/jobs/k.json: not taken, nor what comes after it: the jobs "
+                                   "directory has more than 10 files"));
+
+  limits.order_bytes = Table(1).size() + 1;
+  Room narrow(limits);
+  narrow.Scan();
+  narrow.Work();
+  narrow.Answer("", 0, false);
+  for (const char* job : {"a", "b", "c"}) narrow.Write(job, Table(1));
+  narrow.Scan();
+  CHECK(narrow.Work().size() == 2);
+  narrow.Answer("a");
+  narrow.Answer("b");
+  CHECK(narrow.Work().size() == 1);
+}
+
+// Random lives of files, answers that come when they like and refusals: in the end the cluster has
+// what the directory has.
+TEST_CASE("whatever happens, the cluster ends with what the directory holds") {
+  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    const auto below = [&](std::size_t bound) { return random() % bound; };
+    JobFileDesk::Limits limits;
+    limits.orders = 1 + below(4);
+    Room room(limits);
+    std::map<std::string, std::size_t> cluster;  // job -> ranks
+    std::map<std::string, Event> told;
+    room.Scan();
+    const auto work = [&] {
+      for (auto& [job, event] : room.Work()) REQUIRE(told.emplace(job, std::move(event)).second);
+    };
+    const auto answer = [&](bool well) {
+      if (told.empty()) return;
+      auto one = std::next(told.begin(), static_cast<std::ptrdiff_t>(below(told.size())));
+      const std::string job = one->first;
+      const Event event = std::move(one->second);
+      told.erase(one);
+      if (!well && below(3) == 0) return room.desk.Failed(job, room.now);
+      if (!well && below(3) == 0) return room.Answer(job, 411, false, "busy");
+      if (const auto* applied = std::get_if<JobApplied>(&event)) {
+        cluster[job] = applied->table->ranks.size();
+      } else if (std::holds_alternative<JobFileGone>(event)) {
+        cluster.erase(job);
+      }
+      room.Answer(job);
+    };
+    for (int step = 0; step < 200; ++step) {
+      const std::string job(1, static_cast<char>('a' + below(4)));
+      const bool notice = below(10) > 0;
+      switch (below(8)) {
+        case 0:
+        case 1:
+          room.Write(job, Table(static_cast<int>(below(5))));
+          if (notice) room.desk.Noticed(job, room.now, 0);
+          break;
+        case 2:
+          room.Write(job, below(2) == 0 ? Table(3).substr(0, below(40)) : kBroken);
+          if (notice) room.desk.Noticed(job, room.now, 0);
+          break;
+        case 3:
+          room.Remove(job);
+          if (notice) room.desk.Noticed(job, room.now, 0);
+          break;
+        case 4:
+          room.Scan();
+          break;
+        case 5:
+          room.now += static_cast<Ms>(below(3'000));
+          break;
+        case 6:
+          answer(false);
+          break;
+        default:
+          work();
+      }
+      room.Said();
+    }
+    // It comes to rest; a broken file keeps what its job was.
+    for (auto& [job, text] : room.files) {
+      if (text != Table(0) && (text == kBroken || text.size() < 40)) room.Write(job, Table(4));
+    }
+    for (int rounds = 0; rounds < 60; ++rounds) {
+      if (rounds % 10 == 0) room.Scan();
+      work();
+      while (!told.empty()) answer(true);
+      room.now += 1'000;
+    }
+    CHECK(room.Rests());
+    CHECK(room.desk.under_way() == 0);
+    std::map<std::string, std::size_t> held;
+    for (const auto& [job, text] : room.files) {
+      std::size_t ranks = 0;
+      while (ranks < 5 && Table(static_cast<int>(ranks)) != text) ++ranks;
+      held[job] = ranks;
+    }
+    REQUIRE(cluster == held);
+  }
+}

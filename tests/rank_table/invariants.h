@@ -1,0 +1,66 @@
+// What holds of every answer of ReadRankTable(), whatever the text was: for property tests and the
+// fuzzer.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "rank_table/rank_table.h"
+
+namespace assay {
+
+inline bool IsPlainUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const int length = Utf8Length(text);
+    if (length <= 0 || IsControl(text)) return false;
+    text.remove_prefix(static_cast<std::size_t>(length));
+  }
+  return true;
+}
+
+// Empty, or what is broken.
+inline std::string BrokenInvariant(const TableReading& reading) {
+  constexpr std::size_t kMessageBytes = 1024;
+  const RankTable& table = reading.table;
+  if (reading.error.size() >= kMessageBytes || !IsPlainUtf8(reading.error)) return "error's text";
+  if (table.warnings.size() > 16) return "number of warnings";
+  for (const std::string& warning : table.warnings) {
+    if (warning.empty() || warning.size() >= kMessageBytes || !IsPlainUtf8(warning)) {
+      return "a warning's text";
+    }
+  }
+  if (!reading.accepted()) {
+    if (reading.error.empty()) return "refused without error";
+    const bool empty = table.nodes.empty() && table.ranks.empty() && table.warnings.empty();
+    return empty ? "" : "refused with a table";
+  }
+  if (!reading.error.empty()) return "accepted with an error";
+  if ((reading.verdict == TableVerdict::kAcceptWarn) == table.warnings.empty()) return "warnings";
+  if (table.ranks.empty()) return "accepted without ranks";
+  std::set<std::string> names;
+  for (const TableNode& node : table.nodes) {
+    if (!names.insert(node.name).second || !IsPlainUtf8(node.name)) return "a node's name";
+  }
+  std::vector<bool> used(table.nodes.size());
+  std::set<std::pair<std::uint32_t, std::int32_t>> devices;
+  std::int32_t last = -1;
+  for (const RankPlace& place : table.ranks) {
+    if (place.rank <= last) return "ranks do not ascend";
+    last = place.rank;
+    if (place.node >= table.nodes.size()) return "node index";
+    used[place.node] = true;
+    if (place.device < -1) return "device id";
+    if (place.device >= 0 && !devices.insert({place.node, place.device}).second) {
+      return "a device twice";
+    }
+  }
+  for (const bool node_used : used) {
+    if (!node_used) return "a node without ranks";
+  }
+  return "";
+}
+
+}  // namespace assay
