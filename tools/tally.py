@@ -1,10 +1,10 @@
-"""Counts test cases out of Meson's testlog.json; the last line says `N passed, N failed`.
+"""Counts the test cases in Meson's testlog.json. The last line printed is `N passed, N failed`.
 
-usage: tally.py TESTLOG      exit code 1 if anything failed, or if there is no log
+usage: tally.py TESTLOG      exit code 1 if a test failed or if there is no log
 
-A test program's own summary gives the cases: Catch2's, unittest's, TAP's of node, or a last line
-`N passed, N failed`. A program that says nothing counts as one; one that died counts as one failed
-on top of what it said.
+The cases come from each test program's summary: Catch2's, unittest's, node's TAP, or a last line
+`N passed, N failed`. A program without a summary counts as one case. A program that failed although
+its summary reports no failure counts as one failed case in addition to those of its summary.
 """
 
 import json
@@ -55,7 +55,7 @@ def of_plain(text):
 
 
 def count(test):
-    """(passed, failed) of one line of the log."""
+    """Returns (passed, failed) for one line of the log."""
     if test["result"] == "SKIP":
         return 0, 0
     text = test.get("stdout", "") + "\n" + test.get("stderr", "")
@@ -76,7 +76,7 @@ def main(path):
         with open(path, encoding="utf-8", errors="replace") as log:
             tests = [json.loads(line) for line in log if line.strip()]
     except OSError as error:
-        print(f"tests did not run: {error}\n0 passed, 1 failed")
+        print(f"cannot read the test log, the tests did not run: {error}\n0 passed, 1 failed")
         return 1
     for test in tests:
         good, bad = count(test)

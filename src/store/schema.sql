@@ -1,8 +1,9 @@
 -- The coordinator's database, version 1. docs/database.md explains every table, view and column.
 --
--- It opens in the sqlite3 shells that operators have, from 3.26 on: no newer syntax (a test looks).
--- Tables hold times as milliseconds since 1970 (0: not yet), ops as 0 aic and 1 p2p, sets of ops as
--- bits (1 aic, 2 p2p, 3 both), outcome codes as 0 to 4. Views say all of it in words.
+-- Operators' sqlite3 shells must be able to open it, from version 3.26 on: no newer syntax (a test
+-- checks this). Tables hold times as milliseconds since 1970 (0: not yet), ops as 0 aic and 1 p2p,
+-- sets of ops as bits (1 aic, 2 p2p, 3 both), outcome codes as 0 to 4. Views show names and text
+-- times instead.
 
 CREATE TABLE jobs (
   job           TEXT    NOT NULL PRIMARY KEY,
@@ -23,8 +24,8 @@ CREATE TABLE jobs (
   owing_until   INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Jobs that were deleted lately: who follows the jobs and was away learns of it. hccl is the rank
--- table as subscribers get it.
+-- Recently deleted jobs, for job signal subscribers that were disconnected at the deletion. hccl is
+-- the rank table in the form that subscribers get.
 CREATE TABLE deleted_jobs (
   job           TEXT    NOT NULL PRIMARY KEY,
   name          TEXT    NOT NULL,
@@ -38,15 +39,15 @@ CREATE TABLE deleted_jobs (
   hccl          TEXT    NOT NULL
 );
 
--- What the jobs directory said last of a job: print tells one content of its file from another,
--- owner says whether the job goes with the file. Stays while the file does.
+-- The content last taken from each file of the jobs directory. print is its fingerprint; owner is 1
+-- if the job is deleted with the file. The row exists as long as the file.
 CREATE TABLE job_files (
   job   TEXT    NOT NULL PRIMARY KEY,
   print TEXT    NOT NULL,
   owner INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- A job's rank table as it was applied, and what was read from it.
+-- A job's rank table as applied, and the warnings about it.
 CREATE TABLE rank_tables (
   job      TEXT NOT NULL PRIMARY KEY REFERENCES jobs (job) ON DELETE CASCADE,
   warnings TEXT NOT NULL,
@@ -69,7 +70,7 @@ CREATE TABLE ranks (
   PRIMARY KEY (job, rank)
 ) WITHOUT ROWID;
 
--- Numbers are never given twice, even when the newest run is deleted here.
+-- A run number is never reused, even if the newest run is deleted from this table.
 CREATE TABLE runs (
   run          INTEGER PRIMARY KEY AUTOINCREMENT,
   job          TEXT    NOT NULL,
@@ -85,7 +86,7 @@ CREATE TABLE runs (
   started      INTEGER NOT NULL,
   deadline     INTEGER NOT NULL,
   ended        INTEGER NOT NULL,
-  -- Counted once, when the run is closed; until then NULL.
+  -- Counted once, when the run is closed; NULL until then.
   answered_ranks       INTEGER,
   faulty_ranks         INTEGER,
   ok                   INTEGER,
@@ -123,7 +124,7 @@ CREATE TABLE run_ranks (
 ) WITHOUT ROWID;
 CREATE INDEX run_ranks_device ON run_ranks (node, device, run);
 
--- One op of one rank that was answered. A row never changes.
+-- One answered op of one rank. A row never changes.
 CREATE TABLE outcomes (
   run      INTEGER NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
   rank     INTEGER NOT NULL,
@@ -149,8 +150,8 @@ CREATE TABLE nodes (
   addresses TEXT    NOT NULL
 ) WITHOUT ROWID;
 
--- What the agents have, and who holds it. position is NULL for a device that no agent has reported
--- (a run of subscribers holds it), run is NULL for a free one.
+-- The devices of the agents, and the run that holds each. position is NULL for a device that no
+-- agent has reported (a subscriber run holds it); run is NULL for a free device.
 CREATE TABLE devices (
   node     TEXT    NOT NULL,
   device   INTEGER NOT NULL,
@@ -161,7 +162,7 @@ CREATE TABLE devices (
   PRIMARY KEY (node, device)
 ) WITHOUT ROWID;
 
--- What happened, for people. time is UTC text.
+-- The event log, for operators. time is UTC text.
 CREATE TABLE events (
   event INTEGER PRIMARY KEY,
   time  TEXT    NOT NULL,
@@ -188,8 +189,8 @@ FROM outcomes AS o
 JOIN runs AS r ON r.run = o.run
 JOIN run_ranks AS k ON k.run = o.run AND k.rank = o.rank;
 
--- The newest result of each node, device and op. Steps from device to device through the index
--- run_ranks_device, so that its time depends on the devices, not on how many runs there have been.
+-- The newest result of each node, device and op. It steps from device to device through the index
+-- run_ranks_device, so its time depends on the number of devices, not on the number of runs.
 CREATE VIEW latest AS
 WITH RECURSIVE
   seen_nodes (node) AS (
@@ -221,8 +222,8 @@ CROSS JOIN results AS r ON r.run = n.run AND r.op = n.name
                 JOIN outcomes AS o ON o.run = k.run AND o.rank = k.rank AND o.op = n.op
                 WHERE k.node = n.node AND k.device = n.device AND k.run = n.run);
 
--- How far each run is. answered and faulty count ranks: all their ops are answered; an outcome is
--- faulty or voltage_not_restored.
+-- The progress of each run. answered counts ranks with an outcome for every op; faulty counts ranks
+-- with an outcome faulty or voltage_not_restored.
 CREATE VIEW run_progress AS
 SELECT r.run, r.job, r.state, r.executor, r.ranks,
        coalesce(r.answered_ranks,
@@ -237,8 +238,8 @@ SELECT r.run, r.job, r.state, r.executor, r.ranks,
        strftime('%Y-%m-%dT%H:%M:%fZ', nullif(r.deadline, 0) / 1000.0, 'unixepoch') AS deadline
 FROM runs AS r;
 
--- Suspect devices: the newest outcome of an op that says something about the hardware is faulty or
--- voltage_not_restored. since: the first such outcome after the last ok.
+-- Suspect devices: the newest outcome of an op that is a verdict on the hardware (ok, faulty,
+-- voltage_not_restored) is not ok. since: the first such outcome after the last ok.
 CREATE VIEW faulty AS
 SELECT r.node, r.device, r.op, r.outcome,
        (SELECT min(b.finished) FROM results AS b

@@ -1,4 +1,5 @@
--- The agent's database, version 1. Numbers as in the coordinator's (schema.sql).
+-- The agent's database, version 1. Numbers have the same meaning as in the coordinator's database
+-- (schema.sql).
 
 CREATE TABLE agent (
   identity TEXT NOT NULL
@@ -21,7 +22,8 @@ CREATE TABLE ranks (
   PRIMARY KEY (run, rank)
 ) WITHOUT ROWID;
 
--- What an op has come to: it was begun, it has an outcome (code is not NULL), that is acknowledged.
+-- The progress of an op: begun, has an outcome (code is not NULL), and the coordinator has
+-- acknowledged it (acked = 1).
 CREATE TABLE ops (
   run      INTEGER NOT NULL,
   rank     INTEGER NOT NULL,

@@ -1,6 +1,6 @@
-"""What the built binary needs from the machine it runs on, and what it shows to libraries it opens.
+"""Checks the run-time needs of the built binary and the symbols it exports to opened libraries.
 
-usage: binary_test.py BINARY [--size]     (--size: the stripped size counts, too: a release build)
+usage: binary_test.py BINARY [--size]     (--size: also check the stripped size, for release builds)
 """
 
 import os
@@ -12,11 +12,12 @@ import unittest
 
 GLIBC_MAX = (2, 34)
 STRIPPED_BYTES_MAX = 16 * 1000 * 1000
-# glibc's own libraries, by the name the loader uses; nothing else may be needed.
+# glibc's libraries, by the names that the loader uses. The binary may need no others.
 GLIBC_LIBRARIES = re.compile(
     r"^(libc\.so\.6|libm\.so\.6|libdl\.so\.2|librt\.so\.1|libpthread\.so\.0|libresolv\.so\.2"
     r"|ld-linux-[a-z0-9-]+\.so\.\d)$")
-# glibc data that a program holds a copy of, for glibc; all that we may show to an opened library.
+# glibc data of which every program holds a copy. The binary may export no other symbol to an opened
+# library.
 EXPORTS = re.compile(r"^(_?_?environ|__progname\w*|program_invocation_\w+|opt(arg|ind|err|opt)|"
                      r"std(in|out|err)|__libc_single_threaded|_?_?timezone|_?_?daylight|"
                      r"_?_?tzname|in6addr_\w+)(@|$)")
@@ -29,7 +30,7 @@ def output(*command):
 
 
 def needed(dynamic):
-    """Names of needed libraries, out of readelf -d."""
+    """The names of the needed libraries, from the output of readelf -d."""
     return re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic)
 
 
@@ -38,7 +39,7 @@ def foreign(names):
 
 
 def too_new(symbols):
-    """Symbols of versions above GLIBC_MAX, out of objdump -T."""
+    """The symbols of versions above GLIBC_MAX, from the output of objdump -T."""
     found = []
     for line in symbols.splitlines():
         version = re.search(r"\bGLIBC_(\d+)\.(\d+)", line)
@@ -48,13 +49,13 @@ def too_new(symbols):
 
 
 def shown(symbols):
-    """Defined dynamic symbols that are not glibc's copies, out of nm -D --defined-only."""
+    """The defined dynamic symbols except glibc's copies, from nm -D --defined-only."""
     names = [line.split()[-1] for line in symbols.splitlines() if line.strip()]
     return [name for name in names if not EXPORTS.match(name)]
 
 
 class Rules(unittest.TestCase):
-    """The rules themselves, on texts that must and must not pass."""
+    """Tests of the rules: each accepts valid output and rejects invalid output."""
 
     def test_needed(self):
         text = (" 0x1 (NEEDED)   Shared library: [libc.so.6]\n"
@@ -85,7 +86,7 @@ class Binary(unittest.TestCase):
         self.assertEqual(too_new(symbols), [])
 
     def test_relocations_are_of_the_old_kind(self):
-        # DT_RELR is smaller, and refused by a loader before glibc 2.36.
+        # DT_RELR is smaller, but loaders before glibc 2.36 refuse it.
         self.assertNotIn("RELR", output("readelf", "-dW", BINARY))
 
     def test_shows_nothing_to_opened_libraries(self):

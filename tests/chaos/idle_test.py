@@ -1,6 +1,6 @@
-"""Subscribers that vanish without a word are let go within --idle-timeout, and nobody else is.
+"""The coordinator disconnects unresponsive subscribers within --idle-timeout, and no others.
 
-Its parts run at the same time: most of their time is waiting.
+The parts run at the same time, because they mostly wait.
 """
 import os
 import shutil
@@ -20,14 +20,14 @@ from harness import Bench, job_pb, rank_table, until
 
 METHOD = 'job.Job/SubscribeJobSummarySignal'
 ROLE = 'CCAgent'
-IDLE = int(os.environ.get('ASSAY_IDLE_SECONDS', '20'))  # the flag takes no less
-LATE = 5  # what a busy machine may add
-# What a subscriber's gRPC takes before it pushes back: as usual, or more than all of TCP's buffers.
+IDLE = int(os.environ.get('ASSAY_IDLE_SECONDS', '20'))  # minimum of the flag
+LATE = 5  # seconds of tolerance for a busy machine
+# How much a subscriber's gRPC reads ahead: the default, or more than all TCP buffers.
 WINDOWS = {'usual': [], 'large': [('grpc.http2.lookahead_bytes', 64 << 20)]}
 
 
 def follow(address, window):
-    """A subscriber, for a process of its own: prints what happens, a line each."""
+    """A subscriber that runs in a separate process: prints each signal and its end as a line."""
     options = [('grpc.use_local_subchannel_pool', 1), *WINDOWS[window]]
     with grpc.insecure_channel(address, options=options) as channel:
         register = channel.unary_unary(
@@ -51,7 +51,7 @@ def follow(address, window):
 
 
 class Follower:
-    """follow() in a process; before: a command to run it by."""
+    """follow() in a process; before: a command that runs it."""
 
     def __init__(self, bench, window='usual', before=()):
         self.process = subprocess.Popen(
@@ -80,7 +80,7 @@ class Follower:
         return next((line for line in self.lines if line.startswith('ended')), None)
 
     def _port(self, server):
-        """Its own end's."""
+        """The local port of the process's connection to the server."""
         sockets = set()
         for fd in os.listdir(f'/proc/{self.process.pid}/fd'):
             try:
@@ -103,7 +103,7 @@ class Follower:
 
 
 class Row:
-    """Of /proc/net/tcp or tcp6: ports, whether established, inode."""
+    """A row of /proc/net/tcp or tcp6: ports, whether established, inode."""
 
     def __init__(self, line):
         fields = line.split()
@@ -113,7 +113,10 @@ class Row:
 
 
 def connections(pid):
-    """Those of the process's network; an IPv4 one may be made by either kind of socket."""
+    """The TCP connections in the process's network namespace.
+
+    Reads both tables, because an IPv4 connection may belong to an IPv6 socket.
+    """
     rows = []
     for kind in ('tcp', 'tcp6'):
         with open(f'/proc/{pid}/net/{kind}', encoding='ascii') as file:
@@ -122,7 +125,7 @@ def connections(pid):
 
 
 class World:
-    """A coordinator with a job whose changes weigh something."""
+    """A coordinator with a job whose signals are large."""
 
     def __init__(self, *flags, host='127.0.0.1'):
         self.bench = Bench()
@@ -133,14 +136,14 @@ class World:
         self.bench.apply('job', rank_table({f'node-{i}': range(8) for i in range(150)}))
 
     def connected(self, follower):
-        """Whether the coordinator still thinks so."""
+        """Whether the coordinator's end of the connection is still established."""
         return any(
             row.established and row.local == self.port and row.remote == follower.port
             for row in connections(self.served.pid)
         )
 
     def change(self, times):
-        """The job's state, so often; it ends as running."""
+        """Changes the job's state `times` times; the last state is running."""
         lines = 'job pending\njob running\n' * (times // 2)
         done = self.bench.run('job', 'status', '--stdin', text=lines)
         assert done.returncode == 0, done.stderr
@@ -168,7 +171,7 @@ def world(*flags, **where):
 
 
 def stopped_for_a_while(window):
-    """A quarter of the time, again and again, whatever the pings are at."""
+    """Stops a reader repeatedly for a quarter of the timeout, at any phase of the pings."""
     with world() as made:
         follower = Follower(made.bench, window)
         for turn in range(3):
@@ -185,7 +188,7 @@ def stopped_for_a_while(window):
 
 
 def stopped_for_ever():
-    """With messages on their way to it, or none; what it held is free again."""
+    """Stops readers for good, with and without pending messages; their places become free."""
     with world('--subscriptions-max=2') as busy, world('--subscriptions-max=1') as quiet:
         followers = [
             ('a stopped reader with a usual window', busy, Follower(busy.bench, 'usual')),
@@ -207,7 +210,7 @@ def stopped_for_ever():
 
 
 def quiet_but_there():
-    """Two and a half times as long as one that is not there."""
+    """A quiet live subscriber stays connected for two and a half times the timeout."""
     with world() as made:
         follower = Follower(made.bench)
         follower.hears('job add running')
@@ -218,7 +221,7 @@ def quiet_but_there():
 
 
 def reads_nothing_but_is_there():
-    """Pings are answered below the reader, who may sleep as long as he likes."""
+    """gRPC answers pings even if the application does not read, for any length of time."""
     with world() as made:
         register = made.bench.call('job.Job/Register', job_pb.ClientInfo(role=ROLE))
         heard = made.bench.listen(METHOD, job_pb.ClientInfo(role=ROLE, clientId=register.clientId))
@@ -234,7 +237,7 @@ def reads_nothing_but_is_there():
             newest = {one.jobId: (one.operator, one.jobStatus) for one in list(heard.messages)}
             return newest == {'job': ('delete', 'running'), 'news': ('add', 'running')}
 
-        until('the truth', truth)
+        until('the final states', truth)
         heard.close()
 
 
@@ -245,15 +248,15 @@ def ip(*args):
 
 @contextmanager
 def far_away():
-    """A network namespace: its name, its link's name in it, and our address on the way there."""
+    """A network namespace: its name, the name of its link, and our address on that link."""
     if os.geteuid() != 0 or not shutil.which('ip'):
-        raise unittest.SkipTest('network namespaces need root and the command ip')
+        raise unittest.SkipTest('needs root and the command ip for a network namespace')
     space = f'assay-{os.getpid()}'
     done = subprocess.run(['ip', 'netns', 'add', space], capture_output=True, text=True)
     if done.returncode != 0:
-        raise unittest.SkipTest(f'no network namespace can be made: {done.stderr.strip()}')
+        raise unittest.SkipTest(f'cannot create a network namespace: {done.stderr.strip()}')
     ours, theirs = f'as{os.getpid()}a', f'as{os.getpid()}b'
-    net = os.getpid() % 16384  # of those for benchmarks, four addresses each
+    net = os.getpid() % 16384  # a /30 of 198.18.0.0/16, reserved for benchmarks
     address = f'198.18.{net // 64}.{net % 64 * 4}'.rsplit('.', 1)
     near, far = (f'{address[0]}.{int(address[1]) + i}' for i in (1, 2))
     try:
@@ -264,7 +267,7 @@ def far_away():
         ip('-n', space, 'link', 'set', theirs, 'up')
         yield space, theirs, near
     finally:
-        # The kernel keeps a namespace for as long as its connections try.
+        # The kernel keeps a namespace as long as its connections retransmit.
         subprocess.run(['ip', 'link', 'del', ours], capture_output=True, check=False)
         subprocess.run(['ip', 'netns', 'del', space], check=False)
 
@@ -329,4 +332,4 @@ if __name__ == '__main__':
     if sys.argv[1:2] == ['follow']:
         follow(*sys.argv[2:])
     else:
-        unittest.main(verbosity=2)  # says why something is skipped
+        unittest.main(verbosity=2)  # prints the reason of a skipped test

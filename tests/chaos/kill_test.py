@@ -1,6 +1,6 @@
-"""Coordinator and agents killed with SIGKILL at any moment and started again.
+"""Kills the coordinator and agents with SIGKILL at arbitrary moments and restarts them.
 
-Runs end, every outcome counts once.
+Every run must end, and every outcome must count exactly once.
 """
 import json
 import os
@@ -26,7 +26,7 @@ class Kill(unittest.TestCase):
         return self.bench.start_coordinator(*flags, listen=self.bench.address)
 
     def database(self, query, *args):
-        # Read only: one connection in the coordinator writes, and nobody else.
+        # Read-only: only the coordinator's single connection may write.
         file = os.path.join(self.bench.folder, 'assay.db')
         connection = sqlite3.connect(f'file:{file}?mode=ro', uri=True, timeout=20)
         try:
@@ -92,7 +92,7 @@ class Kill(unittest.TestCase):
         agent = bench.start_agent('a', '--sim-op-ms=50', '--sim=0:aic=hang,2:aic=hang')
         bench.apply('job', {'a': [0, 1, 2]})
         run = self.start_run('job')
-        # One outcome is there, two devices work.
+        # Rank 1 answers aic; ranks 0 and 2 hang in it.
         until(
             'the first outcome', lambda: self.database('select 1 from outcomes where run = ?', run)
         )

@@ -1,7 +1,4 @@
-"""The program as an operator meets it.
-
-Commands, exit statuses, JSON, and what it says when something is wrong.
-"""
+"""The program as operators use it: commands, exit statuses, JSON and error messages."""
 import json
 import os
 import signal
@@ -19,7 +16,7 @@ TABLES = os.path.join(HERE, '../data/ranktables')
 
 
 def plain(*args, **kwargs):
-    """The program without a coordinator."""
+    """Runs the program without a coordinator."""
     return subprocess.run(
         [BINARY, *args],
         stdin=subprocess.DEVNULL,
@@ -211,7 +208,7 @@ class WithCoordinator(unittest.TestCase):
         self.assertEqual(
             {(int(r), op): outcome for r, op, outcome in (row.split('|') for row in rows)}, planned
         )
-        # Everything is free again, and works.
+        # The devices are free again and work.
         shown = self.json('stress', 'job', '--op', 'aic', '--node', 'b', status=3)
         self.assertEqual({r['node'] for r in shown['results']}, {'b'})
 
@@ -420,7 +417,7 @@ class WithCoordinator(unittest.TestCase):
         until('the wait', lambda: 'run 1 testing' in bench.log('wait'))
         coordinator.terminate()
         self.assertEqual(coordinator.wait(20), 0)
-        until('its notice', lambda: 'waiting for it, run 1 goes on' in bench.log('wait'))
+        until('the message', lambda: 'waiting for it, run 1 goes on' in bench.log('wait'))
         bench.start_coordinator(listen=bench.address)
         self.assertEqual(wait.wait(60), 0, bench.log('wait'))
         self.assertIn('the coordinator is back', bench.log('wait'))
@@ -458,7 +455,7 @@ class WithCoordinator(unittest.TestCase):
         until('the take-over', lambda: self.json('node', 'list')[0]['identity'] != node['identity'])
         other.terminate()
         self.assertEqual(other.wait(20), 0)
-        until('its going', lambda: self.json('node', 'list')[0]['state'] == 'lost')
+        until('the loss of the node', lambda: self.json('node', 'list')[0]['state'] == 'lost')
         self.assertEqual(bench.run('node', 'forget', 'a').returncode, 0)
         self.assertEqual(self.json('node', 'list'), [])
 
@@ -481,7 +478,7 @@ class Daemons(unittest.TestCase):
         self.assertEqual(agent.wait(20), 0)
         coordinator.terminate()
         self.assertEqual(coordinator.wait(20), 0)
-        # A shell of anybody reads it after a clean stop, too.
+        # A read-only shell can read the database after a clean stop too.
         done = subprocess.run(
             [
                 'sqlite3',

@@ -1,4 +1,4 @@
-"""States of many jobs from standard input: `assay job status --stdin`."""
+"""`assay job status --stdin`: sets the states of many jobs from standard input."""
 import json
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The jobs directory with the real program: files come, change and go."""
+"""The jobs directory with the real program: files are created, changed and removed."""
 import json
 import os
 import signal
@@ -39,7 +39,7 @@ class JobsDirectory(unittest.TestCase):
         return os.path.join(self.folder, job + '.json')
 
     def write(self, job, text):
-        """In place, as ascend-operator does."""
+        """Writes the file in place, as ascend-operator does."""
         with open(self.path(job), 'w', encoding='utf-8') as file:
             file.write(text)
 
@@ -153,7 +153,7 @@ class JobsDirectory(unittest.TestCase):
         self.write('good', table(1))
         self.start()
         expected = {'good': ('running', 1), 'link': ('running', 3)}
-        if os.geteuid() == 0:  # who may read everything
+        if os.geteuid() == 0:  # root can read every file
             expected['secret'] = ('running', 2)
         else:
             self.said(self.path('secret') + ': cannot be opened: Permission denied')
@@ -190,7 +190,7 @@ class JobsDirectory(unittest.TestCase):
             'new': ('running', 1),
         }
         self.wait_for(**expected)
-        # The files' next words count again.
+        # The next change of each file takes effect again.
         self.write('deleted', table(4))
         self.write('taken', table(4))
         self.write('ended', table(4))

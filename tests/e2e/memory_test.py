@@ -1,4 +1,4 @@
-"""Memory that a large request took is given back when it is quiet again."""
+"""The processes return the memory of large requests to the system once they are idle."""
 import os
 import sys
 import time
@@ -17,7 +17,7 @@ def resident_kib(child):
 
 
 def large_requests():
-    """What says no to each is the cluster: they are read and judged as a whole."""
+    """Requests that are parsed and checked as a whole before the cluster refuses them."""
     ok = pb.StressTestOpResult(code='0', result='OK')
     return (
         (

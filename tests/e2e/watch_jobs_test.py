@@ -1,4 +1,4 @@
-"""`assay watch jobs`: job signals as a person and as a script see them."""
+"""`assay watch jobs`: job signals on a terminal and as JSON lines."""
 import fcntl
 import json
 import os
@@ -40,7 +40,7 @@ FIELDS = [
 
 
 class Lines:
-    """The command in a pipe; what it printed so far."""
+    """The command in a pipe; records its output."""
 
     def __init__(self, test, *args):
         self.child = subprocess.Popen(
@@ -83,7 +83,7 @@ class Lines:
 
 
 class Terminal:
-    """The command on a terminal of its own."""
+    """The command on its own pseudo-terminal."""
 
     def __init__(self, test, *args, rows=24, columns=80):
         self.master, self.slave = pty.openpty()
@@ -118,7 +118,7 @@ class Terminal:
         return self.output
 
     def page(self):
-        """The last page that is whole, as lines without their colours."""
+        """The last complete page, as lines without escape sequences."""
         pages = self.read().split(b'\x1b[H')
         whole = [page for page in pages[1:] if b'\x1b[J' in page]
         if not whole:
@@ -213,7 +213,7 @@ class InAPipe(Watch):
         )
         self.addCleanup(lambda: (child.kill(), child.wait(), child.stderr.close()))
         self.assertTrue(child.stdout.readline())
-        child.stdout.close()  # and no signal comes after it
+        child.stdout.close()  # no signal follows
         self.assertEqual(child.wait(20), 0)
         self.assertEqual(child.stderr.read(), b'')
 
@@ -224,11 +224,11 @@ class InAPipe(Watch):
         for turn in (1, 2):
             before = len(watch.states('a'))
             self.restart()
-            until('the truth again', lambda: watch.states('a')[before:] == ['running'])
+            until('the present state again', lambda: watch.states('a')[before:] == ['running'])
             for state in ('pending', 'running'):
                 self.set('a', state)
                 until('the change', lambda: watch.states('a')[-1] == state)
-            until('what was said', lambda: len(watch.said) == 2 * turn)
+            until('the messages', lambda: len(watch.said) == 2 * turn)
         for lost, back in zip(watch.said[::2], watch.said[1::2]):
             self.assertIn(self.bench.address, lost)
             self.assertIn('waiting for it', lost)
@@ -247,10 +247,10 @@ class InAPipe(Watch):
                 '--deleted-kept=0s', listen=self.bench.address
             )
             self.assertEqual(self.bench.run('job', 'delete', 'a').returncode, 0)
-            # Forgotten: nobody is told of it any more.
-            until('the end of it', lambda: not self.deletes_told(jobs[1:]))
+            # The deletion has expired: no new subscriber gets it.
+            until('the expiry of the deletion', lambda: not self.deletes_told(jobs[1:]))
             watch.child.send_signal(signal.SIGCONT)
-            until('the end', lambda: watch.states('a') == ['running', 'deleted'])
+            until('the delete', lambda: watch.states('a') == ['running', 'deleted'])
             last = [s for s in watch.signals if s['jobId'] == 'a'][-1]
             self.assertEqual((last['jobStatus'], last['deleteTime']), ('running', ''))
             self.assertEqual(
@@ -262,7 +262,7 @@ class InAPipe(Watch):
             watch.stop()
 
     def deletes_told(self, present):
-        """Whether a newcomer hears of jobs that have gone."""
+        """Whether a new subscriber gets deletions of jobs."""
         self.bench.apply('last', {'n': [1]})
         watch = Lines(self, self.at)
         until('the jobs', lambda: all(watch.states(job) for job in [*present, 'last']))
@@ -485,7 +485,7 @@ class Documents(Watch):
         self.restart()
         until('the job again', lambda: seen == [('a', 'failed', 'add')])
         self.bench.run('job', 'delete', 'a')
-        until('its end', lambda: seen[-1] == ('a', 'failed', 'delete'))
+        until('its deletion', lambda: seen[-1] == ('a', 'failed', 'delete'))
 
 
 if __name__ == '__main__':

@@ -1,5 +1,4 @@
-// Starts the real program for a suite and gives clients of the published interface that know
-// nothing of Assay.
+// Starts the real program for a suite and provides plain clients of the published interface.
 import {spawn, spawnSync} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -11,19 +10,19 @@ import protoLoader from '@grpc/proto-loader';
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const binary = process.env.ASSAY_BINARY;
-if (!binary) throw new Error('ASSAY_BINARY names the program to test');
+if (!binary) throw new Error('set ASSAY_BINARY to the program to test');
 
-// Each for itself: in one root the loader mixes up messages whose names are the same.
+// Each file is loaded separately: in one root the loader confuses messages with the same name.
 const load = (name) => protoLoader.loadSync(join(here, '../../proto', name),
                                             {keepCase: true, longs: Number, defaults: true});
 const definition = {...load('recover.proto'), ...load('job.proto')};
 
-// 'Method' of Recover, or 'Service/Method'.
+// name: 'Method' of Recover, or 'Service/Method'.
 function methodOf(name) {
   const [service, method] = name.includes('/') ? name.split('/') : ['Recover', name];
   return definition[service][method];
 }
-// A request that is bytes goes as it is.
+// A request that is already bytes is sent unchanged.
 const serializerOf = (method) => (request) =>
     Buffer.isBuffer(request) ? request : method.requestSerialize(request);
 
@@ -34,12 +33,12 @@ export async function until(what, condition, ms = 20000) {
   for (;;) {
     const value = await condition();
     if (value) return value;
-    if (Date.now() > end) throw new Error(`waited ${ms} ms in vain: ${what}`);
+    if (Date.now() > end) throw new Error(`timed out after ${ms} ms waiting for: ${what}`);
     await sleep(20);
   }
 }
 
-// A table as ClusterD writes it: {node: [devices]}.
+// A rank table in ClusterD's format; nodes: {node: [devices]}.
 export function rankTable(nodes, more = {}) {
   let rank = 0;
   const servers = Object.entries(nodes).map(([name, devices], i) => ({
@@ -67,7 +66,7 @@ export class Bench {
     return child;
   }
 
-  // Started again: on the same database and port.
+  // A restart uses the same database and port.
   async startCoordinator(...flags) {
     const portFile = join(this.folder, 'port');
     rmSync(portFile, {force: true});
@@ -76,7 +75,7 @@ export class Bench {
       `--db=${join(this.folder, 'assay.db')}`, ...flags,
     ]);
     await until('the port file', () => {
-      if (child.exitCode !== null) throw new Error(`the coordinator ended: ${child.log}`);
+      if (child.exitCode !== null) throw new Error(`the coordinator exited: ${child.log}`);
       return existsSync(portFile);
     });
     this.address = readFileSync(portFile, 'utf8').trim();
@@ -89,14 +88,14 @@ export class Bench {
       `--state-dir=${join(this.folder, `agent-${node}`)}`, ...flags,
     ]);
     await until(`node ${node}`, () => {
-      if (child.exitCode !== null) throw new Error(`agent ${node} ended: ${child.log}`);
+      if (child.exitCode !== null) throw new Error(`agent ${node} exited: ${child.log}`);
       return this.run('node', 'list', '--json').json.some(
           (one) => one.name === node && one.state === 'attached');
     });
     return child;
   }
 
-  // Kills it at once, and waits until it is gone.
+  // Kills the process and waits until it has exited.
   async kill(child) {
     child.kill('SIGKILL');
     await child.ended;
@@ -109,7 +108,7 @@ export class Bench {
     return result;
   }
 
-  // Its answer, when it comes: for many at once.
+  // Runs a client command asynchronously, so that several can run at once.
   async runAside(args, input = '') {
     const child = spawn(binary, [...args, `--coordinator=${this.address}`]);
     const result = {out: '', err: ''};
@@ -127,7 +126,7 @@ export class Bench {
     if (done.status !== 0) throw new Error(done.err);
   }
 
-  // Each client has a connection of its own, as TaskD makes one for every report.
+  // Each client has its own connection, as TaskD opens one for every report.
   client() {
     const client = new grpc.Client(this.address, grpc.credentials.createInsecure(),
                                    {'grpc.use_local_subchannel_pool': 1});
@@ -147,7 +146,7 @@ export class Bench {
     });
   }
 
-  // A stream that remembers what came, and its bytes; `.end` resolves with its status.
+  // A stream that records the received messages and their bytes; `.end` resolves with its status.
   listen(name, request) {
     const client = this.client();
     const method = methodOf(name);

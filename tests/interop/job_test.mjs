@@ -19,14 +19,14 @@ after(() => bench.stop());
 const register = (role, at = bench) => at.call('job.Job/Register', {role});
 const text = (signal) => `${signal.operator} ${signal.jobStatus}`;
 
-// A stream of either method; what it has heard of one job, as "operator state".
+// A stream of either method, and the signals it received for one job, as "operator state".
 class Follower {
   static async open({method = single, role = 'CCAgent', id, at = bench} = {}) {
     const follower = new Follower();
     follower.id = id ?? (await register(role, at)).clientId;
     follower.heard = at.listen(method, {role, clientId: follower.id});
     follower.isList = method === list;
-    // With its metadata the server says that this stream is subscribed.
+    // The server sends the metadata once the stream is subscribed.
     await until('a subscription', () => follower.heard.metadata);
     return follower;
   }
@@ -37,7 +37,7 @@ class Follower {
   of(job) { return this.signals().filter((signal) => signal.jobId === job); }
   told(job) { return this.of(job).map(text); }
   last(job) { return this.of(job).at(-1); }
-  // Waits for it, too.
+  // Waits until the job's last signal is the expected one.
   hears(job, expected, ms) {
     return until(`${expected} of ${job}`, () => {
       const last = this.last(job);
@@ -55,12 +55,12 @@ function remove(job, at = bench) {
   const done = at.run('job', 'delete', job);
   assert.equal(done.status, 0, done.err);
 }
-// All of the lines "job state" over one connection.
+// Sets states from lines "job state" over one connection.
 async function setStates(lines, at = bench) {
   const done = await at.runAside(['job', 'status', '--stdin'], lines.map((l) => `${l}\n`).join(''));
   assert.equal(done.status, 0, done.err);
 }
-// Servers enough for the bytes.
+// A rank table of roughly the given size.
 function largeTable(bytes) {
   const nodes = {};
   for (let i = 0; i * 700 < bytes; ++i) nodes[`node-${i}`] = [0, 1, 2, 3, 4, 5, 6, 7];
@@ -129,7 +129,7 @@ test('of many streams of an id one stays', async () => {
   bench.apply('one-stays', {'o-a': [0]});
   const has = ({messages}) => messages.some((one) =>
       (one.jobSummarySignals ?? [one]).some((signal) => signal.jobId === 'one-stays'));
-  await until('the news', () => many.filter(has).length === 1);
+  await until('one signal', () => many.filter(has).length === 1);
   assert.deepEqual(ends, Array(9).fill(grpc.status.ABORTED));
   for (const heard of many) heard.stream.cancel();
 });
@@ -273,7 +273,7 @@ test('every subscriber gets the same bytes and both methods the same signals', a
   for (const follower of all) await follower.hears('bytes', 'delete running');
   const bytesOf = (follower) => follower.heard.messages
       .map((message, i) => ({message, bytes: follower.heard.bytes[i].toString('hex')}))
-      // Not the snapshot of a list: that is made when it is asked for.
+      // Without the snapshot of a list, which is serialised for each subscriber.
       .filter(({message}) => follower.isList ?
           message.JobTotalNum === 1 && message.jobSummarySignals[0].jobId === 'bytes' :
           message.jobId === 'bytes')
@@ -296,7 +296,7 @@ test('lists are paged and later changes are lists of one', async () => {
     await other.startCoordinator();
     const names = Array.from({length: 200}, (_, i) => `job-${i}`);
     const table = largeTable(60_000);
-    for (let i = 0; i < names.length; i += 10) {  // some at a time
+    for (let i = 0; i < names.length; i += 10) {  // ten at a time
       const done = await Promise.all(names.slice(i, i + 10).map((name) =>
           other.runAside(['job', 'apply', name, '--rank-table=-'], table)));
       for (const one of done) assert.equal(one.status, 0, one.err);
@@ -331,7 +331,7 @@ test('a table too large for a message is left out', async () => {
   for (const follower of followers) {
     assert.equal((await follower.hears('large', 'add running')).HcclJson, '');
   }
-  // And among others, in a snapshot.
+  // Also among others, in a snapshot.
   const late = await Follower.open({method: list});
   assert.equal((await late.hears('large', 'add running')).HcclJson, '');
   bench.apply('large', {'g-a': [0]});
@@ -356,7 +356,7 @@ test('a paused reader ends with the truth', async () => {
   for (let round = 0; round < 4; ++round) {
     await setStates(Array.from({length: 500}, (_, i) =>
         `${jobs[i % 20]} ${states[(i + Math.floor(i / 20) + round) % 4]}`));
-    if (round === 1) {  // a life ends and the next begins, unseen by who is paused
+    if (round === 1) {  // delete and apply again while the slow followers are paused
       remove(jobs[1]);
       bench.apply(jobs[1], table);
     }
@@ -382,7 +382,7 @@ test('a paused reader ends with the truth', async () => {
     assert.equal(new Set(follower.signals().map(({uuid}) => uuid)).size, follower.signals().length);
     follower.close();
   }
-  // They were conflated, and the quick one was not kept back.
+  // The slow followers got conflated signals, and the quick one was not delayed.
   for (const follower of slow) {
     assert.ok(follower.signals().length < quick.signals().length, 'nothing was conflated');
   }
@@ -439,7 +439,7 @@ test('the limit of subscriptions is answered', async () => {
     const {code, info, clientId} = await register('CCAgent', other);
     assert.deepEqual([code, clientId], [429, '']);
     assert.match(info, /2/);
-    // Its own place it may always take; a place that is left is free.
+    // An id may always replace its own subscription; a closed subscription frees its place.
     const again = await Follower.open({role: ids[0].role, id: ids[0].clientId, at: other});
     assert.equal((await first.heard.end).code, grpc.status.ABORTED);
     second.close();
@@ -470,7 +470,7 @@ test('bad input is refused and hurts nobody', async () => {
       short(other);
     }
   }
-  // A role that is not UTF-8; bytes that are no message at all; one that is too long.
+  // A role that is not UTF-8; two byte strings that are not a message; one that is too long.
   const junk = [Buffer.from('0a02fffe', 'hex'), Buffer.alloc(100, 0xff),
                 Buffer.from('0affffffff0f', 'hex'), Buffer.alloc(100_000, 0x0a)];
   for (const bytes of junk) {

@@ -33,18 +33,18 @@ def client_of(role, client=''):
 
 
 def large_table(size):
-    """Servers enough for the bytes."""
+    """A rank table of roughly the given size."""
     return rank_table({f'node-{i}': range(8) for i in range(size // 700 + 1)})
 
 
 class Follower:
-    """A stream of either method, and what it has heard of one job, as "operator state"."""
+    """A stream of either method, and the signals it received for one job, as "operator state"."""
 
     def __init__(self, bench, method=SINGLE, role='CCAgent', client=None):
         self.client = client or bench.call('job.Job/Register', client_of(role)).clientId
         self.heard = bench.listen(method, client_of(role, self.client))
         self.is_list = method == LIST
-        # With its metadata the server says that this stream is subscribed.
+        # The server sends the metadata once the stream is subscribed.
         self.heard.accepted()
 
     def signals(self):
@@ -60,7 +60,7 @@ class Follower:
         return [told(signal) for signal in self.of(job)]
 
     def hears(self, job, expected, seconds=20):
-        """Waits for it, too."""
+        """Waits until the job's last signal is the expected one."""
 
         def last():
             signals = self.of(job)
@@ -80,7 +80,7 @@ class Suite(unittest.TestCase):
         cls.coordinator = cls.bench.start_coordinator()
 
     def another(self, *flags):
-        """A coordinator for one case alone, and its bench."""
+        """A separate coordinator for one test case, and its bench."""
         bench = Bench()
         self.addCleanup(bench.stop)
         return bench, bench.start_coordinator(*flags)
@@ -94,7 +94,7 @@ class Suite(unittest.TestCase):
         return (bench or self.bench).call('job.Job/Register', client_of(role))
 
     def ended(self, method, request, bench=None):
-        """How a stream ends that is refused."""
+        """The final status of a stream that the server refuses."""
         heard = (bench or self.bench).listen(method, request)
         try:
             return heard.end()
@@ -178,7 +178,7 @@ class Clients(Suite):
                 for signal in getattr(message, 'jobSummarySignals', [message])
             )
 
-        until('the news', lambda: sum(has(heard) for heard in many) == 1)
+        until('one signal', lambda: sum(has(heard) for heard in many) == 1)
         ends = [heard.end()[0] for heard in many if heard.over()]
         self.assertEqual(ends, 9 * [grpc.StatusCode.ABORTED])
 
@@ -203,7 +203,7 @@ class Clients(Suite):
         answer = self.register('CCAgent', bench)
         self.assertEqual((answer.code, answer.clientId), (429, ''))
         self.assertIn('2', answer.info)
-        # Its own place it may always take; a place that is left is free.
+        # An id may always replace its own subscription; a closed subscription frees its place.
         self.follow(bench, role=ids[0][0], client=ids[0][1])
         self.assertEqual(first.heard.end()[0], grpc.StatusCode.ABORTED)
         second.close()
@@ -342,7 +342,7 @@ class Signals(Suite):
 
         def bytes_of(follower):
             for message, raw in zip(follower.heard.messages, follower.heard.bytes):
-                # Not the snapshot of a list: that is made when it is asked for.
+                # Without the snapshot of a list, which is serialised for each subscriber.
                 if follower.is_list and message.JobTotalNum != 1:
                     continue
                 signal = message.jobSummarySignals[0] if follower.is_list else message
@@ -398,7 +398,7 @@ class Large(Suite):
         self.bench.apply('large', table)
         for follower in followers:
             self.assertEqual(follower.hears('large', 'add running').HcclJson, '')
-        # And among others, in a snapshot.
+        # Also among others, in a snapshot.
         followers.append(self.follow(method=LIST))
         self.assertEqual(followers[-1].hears('large', 'add running').HcclJson, '')
         self.bench.apply('large', {'g-a': [0]})
@@ -407,7 +407,7 @@ class Large(Suite):
         self.remove('large')
 
     def burst(self, jobs, table):
-        """Two thousand changes; a life ends amid them and the next begins."""
+        """Makes two thousand changes; meanwhile deletes one job and applies it again."""
         states = ('pending', 'running', 'complete', 'failed')
         for part in range(4):
             lines = (f'{jobs[i % 20]} {states[(i + i // 20 + part) % 4]}\n' for i in range(500))
@@ -451,7 +451,7 @@ class Large(Suite):
             self.assertEqual(len(ends), 1)
             uuids = [signal.uuid for signal in follower.signals()]
             self.assertEqual(len(set(uuids)), len(uuids))
-        # They were conflated, and the quick one was not kept back.
+        # The slow followers got conflated signals, and the quick one was not delayed.
         for follower in slow:
             self.assertLess(len(follower.signals()), len(quick.signals()))
 
@@ -505,7 +505,7 @@ class Trouble(Suite):
                 unknown = self.ended(method, client_of('CCAgent', role))
                 self.short(unknown, grpc.StatusCode.NOT_FOUND)
                 self.short(self.ended(method, client_of(role, follower.client)), denied)
-        # A role that is not UTF-8; bytes that are no message at all; one that is too long.
+        # A role that is not UTF-8; two byte strings that are not a message; one that is too long.
         for raw in (
             b'\x0a\x02\xff\xfe',
             b'\xff' * 100,

@@ -25,12 +25,12 @@ const reply = (job, ranks) => bench.call('ReplyStressTestResult', {
 });
 const executor = async (job) => {
   const heard = bench.listen('SubscribeNotifyExecStressTest', {jobId: job, role: 'taskd'});
-  // With its metadata the server says that this stream hears of every test from now on.
+  // The server sends the metadata once the stream is subscribed to every later test.
   await until('a notify stream', () => heard.metadata);
   return heard;
 };
 
-test('unknown jobs are refused in the words of the interface', async () => {
+test('unknown jobs are refused with the texts of the interface', async () => {
   assert.deepEqual(await platform.stress('nobody', {a: [0]}),
                    {code: 413, info: 'job:nobody not exist'});
   assert.deepEqual(await reply('nobody', {}), {code: 400, info: 'jobId=nobody not registed'});
@@ -42,7 +42,7 @@ test('unknown jobs are refused in the words of the interface', async () => {
   assert.equal(result.details, 'jobId=nobody not registed');
 });
 
-test('parameters are judged with code 413', async () => {
+test('invalid parameters are refused with code 413', async () => {
   bench.apply('params', {'p-a': [0, 1]});
   const info = async (nodes) => (await platform.stress('params', nodes)).info;
   assert.equal(await info({}), 'stress test node is nil');
@@ -50,10 +50,10 @@ test('parameters are judged with code 413', async () => {
   assert.equal(await info({elsewhere: [0]}), 'node:elsewhere not exist in job:params');
   assert.equal(await info({'p-a': [7]}), 'op:7 not exist in support operation:[0 1]');
   assert.equal(await info({'p-a': [0, 0]}), 'node:p-a stress test ops should not repeat');
-  assert.equal((await platform.stress('params', {'p-a': [0]})).code, 404);  // nobody to execute
+  assert.equal((await platform.stress('params', {'p-a': [0]})).code, 404);  // no executor
 });
 
-test('the whole way with a training agent as executor', async () => {
+test('a complete stress test with a training agent as executor', async () => {
   bench.apply('whole', {'w-a': [0, 1], 'w-b': [0, 1]});
   const early = await platform.result('whole').end;
   assert.equal(early.code, grpc.status.NOT_FOUND);
@@ -70,7 +70,7 @@ test('the whole way with a training agent as executor', async () => {
   });
   assert.equal((await platform.stress('whole', {'w-a': [0]})).code, 411);
 
-  // Replies come on connections of their own, in parts, repeated, with - and , in their texts.
+  // Replies arrive on separate connections, in parts, repeated, with - and , in their texts.
   assert.equal((await reply('whole', {0: ok([0, 1]), 1: ok([0, 1])})).code, 0);
   assert.equal((await reply('whole', {0: ok([0, 1]), 1: ok([0, 1])})).code, 0);
   const wrong = await reply('whole', {2: {0: {code: '2', result: 'find fault-rank, bit 7'}},
@@ -116,7 +116,7 @@ test('allNodesOps runs on every node and overrides the map', async () => {
   taskd.stream.cancel();
 });
 
-test('of two calls at the same instant one runs', async () => {
+test('one of several simultaneous calls starts a run', async () => {
   bench.apply('twice', {'t-a': [0]});
   const taskd = await executor('twice');
   const codes = (await Promise.all([1, 2, 3, 4].map(() => platform.stress('twice', {'t-a': [0]}))))
@@ -126,7 +126,7 @@ test('of two calls at the same instant one runs', async () => {
   taskd.stream.cancel();
 });
 
-test('every notify stream hears of the test, the first outcome of a rank wins', async () => {
+test('every notify stream gets the test, the first outcome of a rank wins', async () => {
   bench.apply('two', {'d-a': [0]});
   const streams = [await executor('two'), await executor('two')];
   assert.equal((await platform.stress('two', {'d-a': [0]})).code, 0);
@@ -139,7 +139,7 @@ test('every notify stream hears of the test, the first outcome of a rank wins', 
   for (const heard of streams) heard.stream.cancel();
 });
 
-test('an executor that loses its connection still answers on another', async () => {
+test('an executor that loses its connection can reply on another', async () => {
   bench.apply('lost', {'l-a': [0]});
   const taskd = await executor('lost');
   assert.equal((await platform.stress('lost', {'l-a': [0]})).code, 0);
@@ -152,7 +152,7 @@ test('an executor that loses its connection still answers on another', async () 
   assert.deepEqual(resultOf(waiting.messages[0].msg), {'l-a': {0: {rankResult: ok([0])}}});
 });
 
-test('the training agent asks in its own order: X first, Init for ever', async () => {
+test('a training agent may subscribe before Init succeeds', async () => {
   const info = {jobId: 'order', role: 'taskd'};
   const tooEarly = await bench.listen('SubscribeNotifyExecStressTest', info).end;
   assert.equal(tooEarly.code, grpc.status.NOT_FOUND);
@@ -167,7 +167,7 @@ test('the training agent asks in its own order: X first, Init for ever', async (
   taskd.stream.cancel();
 });
 
-test('agents execute when no training agent is there: the planned outcomes', async () => {
+test('agents execute without a training agent and report the planned outcomes', async () => {
   await bench.startAgent('s-a', '--sim-op-ms=10', '--sim=3:aic=faulty,2:p2p=not_run,7:aic=voltage');
   await bench.startAgent('s-b', '--sim-op-ms=10', '--sim=1:aic=crash');
   bench.apply('sim', {'s-a': [0, 1, 2, 3, 4, 5, 6, 7], 's-b': [0, 1, 2, 3, 4, 5, 6, 7]});

@@ -1,6 +1,6 @@
 """The stress test interface as platforms and training agents use it, with grpcio.
 
-And what must not hurt the server.
+Also sends malformed and oversized input, which must not harm the server.
 """
 import json
 import os
@@ -21,7 +21,7 @@ def stress(job, nodes):
 
 
 def reply(job, ranks):
-    """ranks: {rank: {op: (code, text)}}"""
+    """A reply of a training agent; ranks: {rank: {op: (code, text)}}."""
     return pb.StressTestResult(
         jobId=job,
         stressResult={
@@ -65,7 +65,7 @@ class Interface(Suite):
         told = {rank: list(ops.ops) for rank, ops in taskd.messages[0].stressParam.items()}
         self.assertEqual(told, {'0': [0, 1], '1': [0, 1]})
         self.assertEqual(taskd.messages[0].jobId, 'whole')
-        for _ in range(3):  # TaskD repeats a reply that it thinks was lost
+        for _ in range(3):  # TaskD repeats a reply that got no answer
             self.assertEqual(
                 self.status(reply('whole', {0: {0: OK, 1: OK}}), 'ReplyStressTestResult')[0], 0
             )
@@ -138,7 +138,7 @@ class Interface(Suite):
 
 
 class BadInput(Suite):
-    """A clear error, nothing changed, nothing grown."""
+    """Bad input gets a clear error; no run starts and memory does not grow."""
 
     def memory_kib(self):
         with open(f'/proc/{self.coordinator.pid}/status', encoding='utf-8') as file:
@@ -174,7 +174,7 @@ class BadInput(Suite):
                 self.assertLess(len(text.encode()), 1024)
 
     def test_bytes_that_are_no_text(self):
-        # Field 1, two bytes, not UTF-8; then bytes that are no message at all.
+        # Field 1 with two bytes that are not UTF-8; then byte strings that are not a message.
         for raw in (b'\x0a\x02\xff\xfe', b'\xff' * 100, b'\x0a\xff\xff\xff\xff\x0f'):
             for method in ('StressTest', 'ReplyStressTestResult'):
                 code, text = self.bench.refused(method, raw)
