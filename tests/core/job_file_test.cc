@@ -75,9 +75,9 @@ TEST_CASE("what is wrong in it is said with file, line and value") {
        "sharedTorIp"},
       {"'assay':{\n\n'masterAddr':17},", "line 4: assay.masterAddr is 17, not a string"},
       {"'assay':{'name':{}},", "line 2: assay.name is an object, not a string"},
-      {"'assay':{'name':'a\\nb'},", "line 2: assay.name has control characters: \"a\\nb\""},
+      {"'assay':{'name':'a\\nb'},", "line 2: assay.name contains control characters: \"a\\nb\""},
       {"'assay':{'name':'" + std::string(1025, 'n') + "'},",
-       "line 2: assay.name has 1025 bytes; at most 1024"},
+       "line 2: assay.name is 1025 bytes long; the limit is 1024"},
   };
   for (const auto& [more, error] : wrong) {
     const JobFileReading reading = Read(Table(more));
