@@ -71,7 +71,8 @@ TEST_CASE("what is wrong in it is said with file, line and value") {
       {"'assay':'x',", "line 2: assay is a string, not an object"},
       {"'assay':[],", "line 2: assay is an array, not an object"},
       {"'assay':{'name':'n',\n'nam':1},",
-       "line 3: assay.nam is unknown; known are name, namespace, framework, masterAddr, "
+       "line 3: assay.nam is not a known field; known fields are name, namespace, framework, "
+       "masterAddr, "
        "sharedTorIp"},
       {"'assay':{\n\n'masterAddr':17},", "line 4: assay.masterAddr is 17, not a string"},
       {"'assay':{'name':{}},", "line 2: assay.name is an object, not a string"},
