@@ -182,7 +182,7 @@ TEST_CASE("a job that is deleted stays away until its file changes") {
   const Answer deleted = world.Delete("j");
   CHECK(deleted.code == 0);
   CHECK(deleted.text ==
-        "its file in the jobs directory still stands: the job is applied again when that changes");
+        "its file still exists in the jobs directory; the job is applied again if that changes");
   world.Restart();
   CHECK(!world.File("j", "1", JobState::kRunning).changed);
   CHECK(!world.Has("j"));
