@@ -13,7 +13,7 @@ namespace {
 
 std::string SystemError(int error) { return std::generic_category().message(error); }
 
-// The holder wrote its process id; only digits are believed.
+// Names the process that holds the lock. The file may have any content: only leading digits count.
 std::string HolderText(int descriptor) {
   char text[16];
   const ssize_t size = pread(descriptor, text, sizeof text, 0);
@@ -37,12 +37,13 @@ Result<LockFile> LockFile::Take(const std::string& file) {
     const int error = errno;
     if (error == EWOULDBLOCK) {
       return ConflictError(file + " is in use by " + HolderText(descriptor) +
-                           ": end it, or name another file");
+                           ": stop that process or use another file");
     }
     return UnavailableError("cannot lock " + path + ": " + SystemError(error) +
                             ": put it on a local disk");
   }
-  // For people and the message above; the lock does not depend on it (a full disk is no reason).
+  // The process id is only for operators and the message above: if writing it fails (full disk),
+  // the lock still holds.
   const std::string pid = std::to_string(getpid()) + '\n';
   if (ftruncate(descriptor, 0) == 0) {
     [[maybe_unused]] const ssize_t written = pwrite(descriptor, pid.data(), pid.size(), 0);

@@ -1,7 +1,8 @@
-// Keeps a second process away from a file by a lock on FILE.lock.
+// Holds an exclusive lock on FILE.lock, so that only one process at a time uses FILE.
 //
-// The lock is not on the file itself: SQLite's own locks there are lost whenever this process
-// closes any descriptor of it. It ends with the process, however that dies; the small file stays.
+// The lock is not on FILE itself: when this process closes any descriptor of FILE, it loses
+// SQLite's own locks there. The kernel releases the lock when the process ends, whatever the cause;
+// FILE.lock remains.
 // Thread safety: none.
 #pragma once
 
@@ -14,7 +15,7 @@ namespace assay {
 
 class LockFile {
  public:
-  // kConflict, naming the process, when somebody holds it.
+  // kConflict: another process holds the lock; the text names it.
   static Result<LockFile> Take(const std::string& file);
   ~LockFile();
   LockFile(LockFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

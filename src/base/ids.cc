@@ -27,17 +27,17 @@ std::optional<std::string> IdProblem(std::string_view what, std::string_view id)
 std::optional<std::string> WordProblem(std::string_view field, std::string_view word) {
   const std::string name(field);
   if (word.size() > kWordBytesMax) {
-    return name + " has " + std::to_string(word.size()) + " bytes; at most " +
+    return name + " is " + std::to_string(word.size()) + " bytes long; the limit is " +
            std::to_string(kWordBytesMax);
   }
   if (Shown(word, 6 * kWordBytesMax) != word) {
-    return name + " has control characters: " + Quoted(word);
+    return name + " contains control characters: " + Quoted(word);
   }
   return std::nullopt;
 }
 
 std::string UnknownState(std::string_view state) {
-  return "state " + Quoted(state) + " is none of pending, running, complete, failed";
+  return "state " + Quoted(state) + " is not one of pending, running, complete, failed";
 }
 
 std::string List(const std::vector<std::int32_t>& numbers) {

@@ -1,4 +1,6 @@
-// Ids that people and platforms choose, and small pieces of texts about them. Pure.
+// Rules for ids chosen by users and platforms, and helpers for messages about them.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +14,18 @@ namespace assay {
 
 inline constexpr std::size_t kIdBytesMax = 256;     // job ids, node names
 inline constexpr std::size_t kWordBytesMax = 1024;  // a job's name, namespace, framework, addresses
-inline constexpr std::size_t kDetailBytesMax = 512;  // one outcome's detail
+inline constexpr std::size_t kDetailBytesMax = 512;  // detail text of one outcome
 
-// Why `id` cannot be the id of a `what` ("job", "node"); no value: it can. Ids are 1 to kIdBytesMax
-// bytes of UTF-8 without control characters that do not begin or end with a space.
+// Returns why `id` is not a valid id of a `what` ("job", "node"), or no value if it is valid. A
+// valid id has 1 to kIdBytesMax bytes of UTF-8, no control characters, and no space at either end.
 std::optional<std::string> IdProblem(std::string_view what, std::string_view id);
 
-// Why `word` cannot be what is only passed on of a job (`field`: name, namespace, address); no
-// value: it can, with up to kWordBytesMax bytes without control characters.
+// Returns why `word` is not a valid value of a job field that Assay only forwards (`field`: name,
+// namespace, address), or no value if it is valid: at most kWordBytesMax bytes and no control
+// characters.
 std::optional<std::string> WordProblem(std::string_view field, std::string_view word);
 
-// What is wrong with a word that is no job's state.
+// The error text for a word that is not the name of a job state.
 std::string UnknownState(std::string_view state);
 
 // "[0 3 7]", as ClusterD prints lists.

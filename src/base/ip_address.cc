@@ -8,7 +8,7 @@ namespace {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-// 16-bit groups in text, where an IPv4 tail counts as two; -1: not a list of groups.
+// The number of 16-bit groups in text; an IPv4 tail counts as two. -1: not a list of groups.
 int GroupCount(std::string_view text, bool tail_allowed) {
   if (text.empty()) return 0;
   int groups = 0;

@@ -1,5 +1,5 @@
-// Texts that are IP addresses: dotted IPv4, and IPv6 as RFC 4291 writes it (with :: and an embedded
-// IPv4 tail, without zone or brackets). No name is ever resolved.
+// Checks whether a text is an IP address: dotted IPv4, or IPv6 in the notation of RFC 4291 (with ::
+// and an embedded IPv4 tail, without zone or brackets). Never resolves names.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -14,7 +14,7 @@ inline bool IsIpAddress(std::string_view text) {
   return IsIpv4Address(text) || IsIpv6Address(text);
 }
 
-// One address, or several separated by commas (spaces around them allowed), each an IP address.
+// One IP address, or several separated by commas; spaces around an address are allowed.
 bool IsIpAddressList(std::string_view text);
 
 }  // namespace assay

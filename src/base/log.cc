@@ -24,7 +24,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::off;
 }
 
-// Never destroyed: threads of gRPC may still log while static objects go.
+// Never destroyed: gRPC threads may still log while static objects are destroyed.
 spdlog::logger& Logger() {
   static auto* logger = [] {
     auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();

@@ -1,9 +1,10 @@
-// Log lines for the operator, on standard error: `2026-01-02T03:04:05.678Z W text` (systemd's
+// Writes log lines for the operator to standard error: `2026-01-02T03:04:05.678Z W text` (systemd's
 // journal adds the rest).
 //
-// A line names job, node, run or file. What repeats is said once by its caller, not filtered here.
-// Thread safety: any thread. The sink writes under a lock of its own, so the lock-free path never
-// logs.
+// A line names the job, node, run or file. The caller logs a repeating condition once; nothing is
+// filtered here.
+// Thread safety: any thread. The sink writes under a lock of its own, so the lock-free path must
+// not log.
 #pragma once
 
 #include <string_view>

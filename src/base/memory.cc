@@ -2,7 +2,7 @@
 
 #include <malloc.h>
 
-// mimalloc's, in programs that are linked with it (src/compat).
+// Defined only in programs that link mimalloc (src/compat).
 extern "C" [[gnu::weak]] void mi_collect(bool force) noexcept;
 
 namespace assay {

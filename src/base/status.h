@@ -1,7 +1,7 @@
-// The result of a call that can fail: a code of a small closed set and a text for a person.
+// The result of a call that can fail: a code from a small closed set and a text for the user.
 //
-// A text names what was wrong, where (file, job, node, rank, flag) and what to do. Nothing throws
-// across Assay's own interfaces; a conversion to gRPC's codes is in one place (rpc/grpc_status.h).
+// The text names what was wrong, where (file, job, node, rank, flag) and what to do. Nothing throws
+// across Assay's own interfaces. rpc/grpc_status.h is the only conversion to gRPC's codes.
 //
 // Thread safety: values; const use from several threads is safe.
 #pragma once
@@ -16,14 +16,14 @@ namespace assay {
 enum class Code {
   kOk,
   kInvalid,      // the caller's input is wrong and stays wrong
-  kNotFound,     // what was named does not exist
-  kConflict,     // refused in the present state (something runs, something is held)
-  kNotReady,     // the same input may be right soon (a half-written file)
+  kNotFound,     // the named object does not exist
+  kConflict,     // refused in the current state (a run is open, a lock is held)
+  kNotReady,     // the same input may become valid soon (a half-written file)
   kUnavailable,  // the other side cannot be reached or cannot store; try again
-  kExhausted,    // a limit of ours
-  kDenied,       // the caller may not do that
-  kUnsupported,  // not something this build or machine can do
-  kReplaced,     // a newer one of the same kind took its place
+  kExhausted,    // one of Assay's own limits is reached
+  kDenied,       // the caller is not allowed to do that
+  kUnsupported,  // this build or machine cannot do that
+  kReplaced,     // a newer object of the same kind replaced this one
   kInternal,     // a broken invariant or an environment error after start-up
 };
 
@@ -52,7 +52,7 @@ inline Status UnsupportedError(std::string text) { return {Code::kUnsupported, s
 inline Status ReplacedError(std::string text) { return {Code::kReplaced, std::move(text)}; }
 inline Status InternalError(std::string text) { return {Code::kInternal, std::move(text)}; }
 
-// A value or the Status that says why there is none. REQUIRES of value(): ok().
+// A value, or the Status that explains why there is none. value() REQUIRES: ok().
 template <class T>
 class [[nodiscard]] Result {
  public:

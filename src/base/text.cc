@@ -14,7 +14,7 @@ std::string Hex(unsigned value, int digits) {
   return text;
 }
 
-// The code point of a control at the front of text: up to three bytes long.
+// The code point of the control character (one to three bytes) at the front of text.
 unsigned ControlPoint(std::string_view text) {
   const unsigned first = Byte(text, 0);
   if (first < 0x80) return first;
@@ -22,7 +22,8 @@ unsigned ControlPoint(std::string_view text) {
   return ((first & 0x0F) << 12) | ((Byte(text, 1) & 0x3F) << 6) | (Byte(text, 2) & 0x3F);
 }
 
-// The next printable piece of text and how many bytes of text it stands for.
+// Sets *piece to the printable form of the next character or invalid byte of text and returns how
+// many bytes of text it covers.
 std::size_t NextPiece(std::string_view text, std::string* piece) {
   const int length = Utf8Length(text);
   if (length <= 0) {
@@ -48,7 +49,7 @@ int Utf8Length(std::string_view text) {
   if (first < 0x80) return 1;
   if (first < 0xC2 || first > 0xF4) return 0;
   const int length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  // The second byte's range keeps out overlong forms, surrogates and what is above U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates and values above U+10FFFF.
   const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
   const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
   for (std::size_t i = 1; i < static_cast<std::size_t>(length); ++i) {
@@ -64,8 +65,8 @@ bool IsControl(std::string_view text) {
   if (first < 0x20 || first == 0x7F) return true;
   if (first == 0xC2) return text.size() > 1 && Byte(text, 1) < 0xA0;
   if (first != 0xE2 || text.size() < 3) return false;
-  // U+202A..U+202E and U+2066..U+2069 turn the direction of what follows: "txt.exe" reads
-  // otherwise.
+  // U+202A..U+202E and U+2066..U+2069 change the direction of the text after them, so that a name
+  // such as "txt.exe" displays as another one.
   const unsigned last = Byte(text, 2);
   return (Byte(text, 1) == 0x80 && last >= 0xAA && last <= 0xAE) ||
          (Byte(text, 1) == 0x81 && last >= 0xA6 && last <= 0xA9);
@@ -90,7 +91,7 @@ std::string Shown(std::string_view text, std::size_t max_bytes) {
 
 std::string Printable(std::string_view text, std::size_t max_bytes) {
   std::string shown;
-  std::size_t fits = 0;  // the longest part of it that leaves room for the dots
+  std::size_t fits = 0;  // the longest prefix of `shown` that leaves room for the dots
   while (!text.empty()) {
     if (shown.size() + 3 <= max_bytes) fits = shown.size();
     const int length = Utf8Length(text);
@@ -110,7 +111,8 @@ std::string Quoted(std::string_view text, std::size_t max_bytes) {
 }
 
 std::string ShownEnd(std::string_view text, std::size_t max_bytes) {
-  // A byte is shown by at most six; so a cut front is only looked at where it can matter.
+  // One input byte becomes one to six output bytes: the last max_bytes of input are enough, and a
+  // limit of 6 * max_bytes never cuts them.
   const bool cut = text.size() > max_bytes;
   if (cut) text.remove_prefix(text.size() - max_bytes);
   while (cut && !text.empty() && (Byte(text, 0) & 0xC0) == 0x80) text.remove_prefix(1);

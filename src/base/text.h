@@ -1,5 +1,5 @@
-// Outside text in messages: names and values that people, files and the wire gave us, made safe to
-// print and short. Everything here answers with valid UTF-8 without control characters.
+// Makes text from users, files and the wire short and safe to print in messages. Every function
+// that returns text returns valid UTF-8 without control characters.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -12,35 +12,35 @@ namespace assay {
 
 inline constexpr std::size_t kShownBytes = 64;
 
-// The text itself where it is short and printable. Control characters become \n or \u001b, bytes
-// that are not UTF-8 become \xff; after max_bytes of output it is cut and ends in "...".
+// The text itself if it is short and printable. Control characters become escape sequences (\n,
+// \u001b), bytes that are not UTF-8 become \xff. Output longer than max_bytes is cut there and ends
+// in "...".
 std::string Shown(std::string_view text, std::size_t max_bytes = kShownBytes);
 
-// Shown() in double quotes: for values, where the limits of the text matter.
+// Shown() in double quotes: for values, where the reader must see where the text begins and ends.
 std::string Quoted(std::string_view text, std::size_t max_bytes = kShownBytes);
 
-// As Shown(), but a long text loses its front: the end of a file's path says more.
+// As Shown(), but cuts the front of a long text: the end of a file's path tells more.
 std::string ShownEnd(std::string_view text, std::size_t max_bytes);
 
-// One line for a log, a database cell or a protobuf string, of at most max_bytes: control
-// characters become blanks, bytes that are not UTF-8 become '?', what is too long is cut at a
-// character and ends in
-// "...". What it makes it leaves as it is. REQUIRES: max_bytes >= 3.
+// One line of at most max_bytes for a log, a database cell or a protobuf string: control characters
+// become spaces, bytes that are not UTF-8 become '?', and longer text is cut between characters and
+// ends in "...". Idempotent. REQUIRES: max_bytes >= 3.
 std::string Printable(std::string_view text, std::size_t max_bytes);
 
 // "1 entry" / "2 entries".
 std::string Count(std::size_t count, std::string_view one, std::string_view many);
 
-// Length of the valid UTF-8 sequence at the front of text, 1 to 4; 0: it is not UTF-8 (overlong
-// forms and surrogates are not); -1: text ends within a sequence that is right so far. REQUIRES:
-// !empty.
+// Length of the valid UTF-8 sequence at the front of text, 1 to 4. 0: not UTF-8 (overlong forms and
+// surrogates are not). -1: text ends within a sequence that is valid so far.
+// REQUIRES: text is not empty.
 int Utf8Length(std::string_view text);
 
-// C0, DEL, C1 or a change of writing direction at the front of text.
+// Whether text begins with C0, DEL, C1 or a character that changes the writing direction.
 // REQUIRES: Utf8Length(text) > 0.
 bool IsControl(std::string_view text);
 
-// Characters (code points) of valid UTF-8.
+// The number of characters (code points) in valid UTF-8.
 std::size_t CharacterCount(std::string_view utf8);
 
 }  // namespace assay

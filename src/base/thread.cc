@@ -12,7 +12,7 @@ Status StartThread(std::thread* thread, const std::string& what, const std::stri
   try {
     *thread = std::thread(std::move(work));
   } catch (const std::system_error& error) {
-    return InternalError("the system gives no thread for " + what + ": " + error.what());
+    return InternalError("cannot start a thread for " + what + ": " + error.what());
   }
   pthread_setname_np(thread->native_handle(), name.c_str());
   return Status::Ok();

@@ -1,4 +1,4 @@
-// Starts a thread that has a name, or says why there is none.
+// Starts a named thread.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// what: who needs it, for the error. name: of the thread, at most 15 characters. `thread` runs
-// `work`; kInternal: the system gives none.
+// Makes *thread run `work`. name: the thread's name, at most 15 characters. what: the purpose of
+// the thread, for the error text. kInternal: the system cannot create a thread.
 Status StartThread(std::thread* thread, const std::string& what, const std::string& name,
                    std::function<void()> work);
 

@@ -33,7 +33,8 @@ std::string RandomUuid() { return Format(Random(), Random()); }
 UuidSeries::UuidSeries() : high_(Random()), low_(Random()) {}
 
 std::string UuidSeries::Text(std::uint64_t number) const {
-  // An odd factor is invertible modulo 2^62, and so is xor: no two numbers meet.
+  // Multiplication by an odd factor is invertible modulo 2^62, and so is xor: no two numbers
+  // collide.
   return Format(high_, (number * 0x9E3779B97F4A7C15u) ^ low_);
 }
 

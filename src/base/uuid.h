@@ -1,5 +1,5 @@
-// RFC 4122 texts ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6"), version 4. They tell apart, they are no
-// secrets.
+// Version 4 UUIDs in the text form of RFC 4122 ("f81d4fae-7dec-41d0-a765-00a0c91e6bf6"). They are
+// unique, not secret.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace assay {
 
 std::string RandomUuid();
 
-// One for each number: the same number gives the same text, two numbers never do, and another
-// object gives others. Thread safety: const use from any thread.
+// One UUID for each number: the same number always gives the same text, two numbers never give the
+// same text, and another object gives other texts. Thread safety: const use from any thread.
 class UuidSeries {
  public:
   UuidSeries();

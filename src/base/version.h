@@ -1,4 +1,4 @@
-// The version of this build, as `assay --version` and the agents' hello say it.
+// The version of this build, as `assay --version` prints it and agents send it in their hello.
 #pragma once
 
 #include <string_view>

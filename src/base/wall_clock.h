@@ -1,4 +1,4 @@
-// The wall clock, where a time is said or stored; never to measure how long something takes.
+// The wall clock, for times that are printed or stored; never for measuring durations.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,7 @@
-// What a step of the cluster answers with: records, which the store commits, and effects, which
-// leave the process only after that commit, in order.
+// The output of a step of the cluster: records, which the store commits, and effects, which the
+// caller carries out in order, and only after that commit.
+//
+// Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +19,11 @@
 
 namespace assay {
 
-// --- Records: state to be stored, not a log. Each replaces what was stored under its key. ---
+// --- Records: state to be stored, not a log. Each replaces the stored value of its key. ---
 
 struct PutJob {
   Job job;
-  bool table_changed = true;  // false: the stored table and its ranks are still right
+  bool table_changed = true;  // false: the stored table and its ranks are still valid
 };
 struct DropJob {
   std::string job;
@@ -39,7 +41,8 @@ struct PutJobFile {
 struct DropJobFile {
   std::string job;
 };
-struct PutRun {  // a new run with its parts and ranks
+// A new run with its parts and ranks.
+struct PutRun {
   std::shared_ptr<const Run> run;
 };
 struct PutRunHeader {
@@ -50,13 +53,15 @@ struct PutPart {
   std::uint32_t index = 0;
   Part part;
 };
-struct PutRank {  // deadline and begun of one rank
+// `begun` and `deadline` of one rank.
+struct PutRank {
   RunId run = kNoRun;
   std::int32_t rank = 0;
   OpSet begun;
   Ms deadline = 0;
 };
-struct PutStarts {  // the whole run was told to start: one deadline for all ranks that have none
+// The whole run starts: sets the deadline of all ranks that have none.
+struct PutStarts {
   RunId run = kNoRun;
   Ms deadline = 0;
 };
@@ -68,7 +73,7 @@ struct PutOutcome {
 };
 struct PutNode {
   Node node;
-  bool inventory_changed = true;  // false: the stored devices are still right
+  bool inventory_changed = true;  // false: the stored devices are still valid
 };
 struct DropNode {
   std::string node;
@@ -80,7 +85,7 @@ struct PutLease {
 struct DropLease {
   DeviceKey device;
 };
-// A line of the table `events`, for people. Empty strings and kNoRun: does not apply.
+// A row of the table `events`, for operators. Empty strings and kNoRun mean "does not apply".
 struct AddEvent {
   Ms time = 0;
   std::string kind;  // run_accepted, node_attached, ... (docs/database.md lists them)
@@ -102,8 +107,9 @@ struct PlannedPart {
   std::vector<std::int32_t> devices;
 };
 
-// The answer to a unary call. `code` is the wire's (0, 402, 404, 411, 413 ...), `text` its info;
-// callers that want a status use `status`, whose text is the same.
+// The answer to a unary call. `code` is the wire's (0, 402, 404, 411, 413 ...) and `text` its info;
+// services that answer with a gRPC status use `status`. The comments name the events whose answers
+// set a field.
 struct Answer {
   CallId call = 0;
   int code = 0;
@@ -123,9 +129,9 @@ struct RankOps {
   OpSet ops;
 };
 
-// Of a job's streams. Attach puts a stream among the job's listeners of its topic; whatever is
-// published after it, it gets. Streams of signals have no job; they get what was published before
-// as well, as far as it is still true.
+// Adds a stream to the job's listeners of its topic: it receives everything that is published after
+// this effect. Signal streams have no job; they first receive the current state, that is, all
+// earlier signals that are still valid.
 struct AttachStream {
   StreamId stream = 0;
   Topic topic = Topic::kNotify;
@@ -136,36 +142,38 @@ struct PublishNotify {
   RunId run = kNoRun;
   std::shared_ptr<const std::vector<RankOps>> ranks;
 };
-// To every result stream of the job: this one message, then OK.
+// Sends this one message to every result stream of the job and ends the streams with OK.
 struct PublishResult {
   std::string job;
   RunId run = kNoRun;
   std::shared_ptr<const std::string> message;
 };
-// To one stream that came after the end: this one message, then OK. The stream is never attached.
+// Sends this one message to a stream that was opened after the run had ended, and ends it with OK.
+// The stream is never attached.
 struct ReplayResult {
   StreamId stream = 0;
   std::string job;
   RunId run = kNoRun;
   std::shared_ptr<const std::string> message;
 };
-// Takes the stream out of its job and ends it. For a stream that is gone the status reaches nobody,
-// but the shell may let go of it only now.
+// Detaches the stream from its job and ends it. If the peer has already closed the stream, the
+// status has no receiver, but the caller may release the stream only after this effect.
 struct EndStream {
   StreamId stream = 0;
   std::string job;  // "" when it was never attached
   Status status;
 };
 
-// To everybody who subscribed to job signals.
+// Sends the signal to all subscribers of job signals.
 struct PublishSignal {
   SignalPtr signal;
 };
-// The job's last deletion is old enough: who subscribes from now on need not hear of it.
+// The job's last deletion has expired: subscribers that attach later do not receive it.
 struct ForgetDeleted {
   std::string job;
 };
 
+// Sends the message on an agent's link.
 struct ToAgent {
   LinkId link = 0;
   CoordinatorMessage message;

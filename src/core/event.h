@@ -1,9 +1,11 @@
-// Everything that can happen to the coordinator, as data. gRPC services translate wire messages
-// into these and post them; the control loop steps them through cluster.h.
+// Every input of the coordinator's core, as data. The gRPC services translate wire messages into
+// events and post them; the control loop passes them to Cluster::Step() (cluster.h).
 //
-// CallId, StreamId and LinkId are made by the shell: a unary call that waits for an answer, a
-// server stream, an agent's stream. They mean nothing here but themselves, and that of two links
-// the one that was opened later has the higher number.
+// The caller assigns CallId, StreamId and LinkId: a unary call that waits for an answer, a server
+// stream, an agent's stream. The core uses them only as keys, and relies on this: of two links, or
+// two streams, the one that was opened later has the higher id.
+//
+// Thread safety: values.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +25,10 @@ using CallId = std::uint64_t;
 using StreamId = std::uint64_t;
 using LinkId = std::uint64_t;
 
-// Who calls, for the certificates that come later: today everybody is a local operator.
+// The client of a call. It is not authenticated: every caller has the rights of a local operator.
 struct Caller {
   std::string who;   // the peer's address, for events and log
-  std::string role;  // as it says itself; not trusted
+  std::string role;  // as the client states it; not trusted
 };
 
 enum class ExecutorDemand : std::uint8_t { kAuto, kSubscriber, kAgent };
@@ -36,14 +38,14 @@ struct StressRequested {
   CallId call = 0;
   Caller caller;
   std::string job;
-  std::map<std::string, std::vector<std::int64_t>>
-      node_ops;                       // rank table's node -> ops, as the wire has them
-  std::vector<std::int64_t> all_ops;  // when not empty: these on every node, node_ops is ignored
+  // The rank table's node -> ops, with the values of the wire.
+  std::map<std::string, std::vector<std::int64_t>> node_ops;
+  std::vector<std::int64_t> all_ops;  // if not empty: the ops of every node; node_ops is ignored
   ExecutorDemand demand = ExecutorDemand::kAuto;
-  bool check = false;  // say the plan, run nothing
+  bool check = false;  // only answer with the plan; start no run
 };
 
-// Recover/ReplyStressTestResult: as it came, not yet judged.
+// Recover/ReplyStressTestResult: as received, not yet validated.
 struct ReplyItem {
   std::string rank;
   std::string op;
@@ -57,8 +59,8 @@ struct Replied {
   std::vector<ReplyItem> items;
 };
 
-// A stream that hears of one job: kNotify = SubscribeNotifyExecStressTest, kResult =
-// SubscribeStressTestResponse; or of the states of all jobs: kSignal = SubscribeJobSummarySignal,
+// What a stream subscribes to. Of one job: kNotify = SubscribeNotifyExecStressTest, kResult =
+// SubscribeStressTestResponse. The states of all jobs: kSignal = SubscribeJobSummarySignal,
 // kSignalList = SubscribeJobSummarySignalList.
 enum class Topic : std::uint8_t { kNotify, kResult, kSignal, kSignalList };
 inline constexpr std::size_t kTopics = 4;
@@ -68,20 +70,21 @@ struct StreamOpened {
   Topic topic = Topic::kNotify;
   Caller caller;
   std::string job;     // kNotify, kResult
-  std::string client;  // kSignal, kSignalList: the id that Register gave
-  std::string role;    // kSignal, kSignalList: as the client says it, to be compared
+  std::string client;  // kSignal, kSignalList: the id that Register returned
+  std::string role;    // kSignal, kSignalList: as the client states it; compared with Register's
 };
-// Comes once for every stream, whoever ended it; it may overtake its StreamOpened.
+// Posted once for every stream, no matter which side ended it; may overtake its StreamOpened.
 struct StreamClosed {
   StreamId stream = 0;
 };
 
-// Of agents' streams. The first message of a link is a Hello, or the link is ended.
+// A message on an agent's stream. If the first message of a link is not Hello, the core ends the
+// link.
 struct LinkSaid {
   LinkId link = 0;
   AgentMessage message;
 };
-// Comes once for every link, whoever ended it; it may overtake what the link said.
+// Posted once for every link, no matter which side ended it; may overtake messages of the link.
 struct LinkClosed {
   LinkId link = 0;
 };
@@ -90,11 +93,12 @@ struct JobApplied {
   CallId call = 0;
   Caller caller;
   JobSpec spec;
-  std::optional<JobState>
-      state;               // none: keep; a new job is pending or running by its table's readiness
-  std::string table_text;  // "" : not ready
-  std::shared_ptr<const RankTable> table;   // read by the shell; never null
-  std::shared_ptr<const std::string> hccl;  // HcclJson of the table, made by the shell; never null
+  // No value: the job keeps its state, but a new or pending job becomes running if its table is
+  // ready; a new job without a ready table is pending.
+  std::optional<JobState> state;
+  std::string table_text;                   // "" if the table is not ready
+  std::shared_ptr<const RankTable> table;   // parsed by the caller; never null
+  std::shared_ptr<const std::string> hccl;  // HcclJson() of the table, from the caller; never null
   std::string file;  // from the jobs directory: Fingerprint() of the file's content; else ""
 };
 struct JobStateSet {
@@ -112,16 +116,17 @@ struct JobDeleted {
 struct ClientRegistered {
   CallId call = 0;
   Caller caller;
-  std::string role;    // as it came, to be compared
-  std::string client;  // the id it gets when it is accepted: an RFC 4122 text, made by the shell
+  std::string role;    // as received; compared with Settings::job_roles
+  std::string client;  // the id for the client if it is accepted: a UUID, from the caller
 };
-// The jobs directory has no file of that job any more.
+// The jobs directory no longer has a file for the job.
 struct JobFileGone {
   CallId call = 0;
   Caller caller;
   std::string job;
 };
-// Of these jobs it has files, of no others: said once when it was first looked at.
+// The complete list of jobs that have a file in the jobs directory; posted once, after the first
+// scan.
 struct JobFilesListed {
   CallId call = 0;
   Caller caller;

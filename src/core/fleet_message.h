@@ -1,7 +1,11 @@
-// What agents and the coordinator say to each other, as the core sees it; wire/fleet_wire.h turns
-// it into fleet.proto and back. Every message may be lost with its stream or repeated, and is
-// idempotent by (run, rank, op). Ages are milliseconds before the message was sent: the clocks of
-// two machines are never compared.
+// The messages between agents and the coordinator, as the core uses them; wire/fleet_wire.h
+// converts them to and from fleet.proto.
+//
+// A message can be lost with its stream, and can be repeated; all are idempotent by (run, rank,
+// op). Ages are milliseconds before the message was sent: the clocks of two machines are never
+// compared.
+//
+// Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +25,14 @@ struct HeldRun {
   bool started = false;
   bool operator==(const HeldRun&) const = default;
 };
-// First on every stream; `held` is every run of which the agent still has something.
+// The first message on every stream. `held` lists every run of which the agent still has any state.
 struct Hello {
   std::uint32_t protocol = kFleetProtocol;
   Node node;  // `attached` and `since` are not used
   std::vector<HeldRun> held;
 };
-// Each rank of the run on this node has a worker that waits, or its outcomes were sent before this.
+// Each rank of the run on this node either has a worker that waits for Start, or its outcomes were
+// sent before this message.
 struct Ready {
   RunId run = kNoRun;
 };
@@ -48,12 +53,12 @@ struct OutcomeReport {
   Ms started_ago = -1;  // -1: never started
   Ms finished_ago = 0;
 };
-// The last outcome of a rank is sent only when nothing holds its device any more: it ends the
+// The agent sends the last outcome of a rank only after the device is free: that outcome ends the
 // lease.
 struct Outcomes {
   std::vector<OutcomeReport> reports;
 };
-// Nothing of the run is held any more and its devices are safe.
+// The agent has no state of the run any more, and the run's devices on the node are safe.
 struct Discarded {
   RunId run = kNoRun;
 };

@@ -38,7 +38,7 @@ std::string Value(const JsonScalar& value) {
   return std::string(WithArticle(value.type));
 }
 
-// Reads the object at walker; answers what is wrong with it and sets *offset to where.
+// Reads the object at walker. Returns the error, or "", and sets *offset to its position.
 std::string ReadWords(JsonWalker& walker, JobSpec* spec, std::size_t* offset) {
   *offset = walker.offset();
   if (walker.type() == JsonType::kNull) return "";
@@ -52,7 +52,7 @@ std::string ReadWords(JsonWalker& walker, JobSpec* spec, std::size_t* offset) {
                                     [key](const Word& known) { return known.key == key; });
     const std::string name = std::string(kObject) + "." + Shown(key);
     if (word == std::end(kWords)) {
-      wrong = name + " is unknown; known are " + Known();
+      wrong = name + " is not a known field; known fields are " + Known();
       return false;
     }
     const JsonScalar value = member.Scalar();
@@ -117,8 +117,8 @@ void SetTable(TableReading&& reading, std::string&& text, JobApplied* job) {
   job->hccl = std::make_shared<const std::string>(HcclJson(job->table_text, *job->table));
 }
 
-// FNV-1a and the size: files are written by people and programs of the cluster, not by those who
-// look for two of one print.
+// FNV-1a and the size. Not collision-resistant against an attacker: users and programs of the
+// cluster write these files, and have no reason to construct two contents with one fingerprint.
 std::string Fingerprint(std::string_view text) {
   std::uint64_t hash = 14'695'981'039'346'656'037U;
   for (const char c : text) {

@@ -1,7 +1,7 @@
-// A file of the jobs directory: the rank table of one job, and what else is said of the job in an
-// object of its own, "assay", which other readers of the table pass over (docs/jobs.md).
+// Reads a file of the jobs directory: the rank table of one job, with the other fields of the job
+// in the object "assay", which other readers of the table ignore (docs/jobs.md).
 //
-// Pure. Thread safety: pure functions.
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -16,30 +16,32 @@ namespace assay {
 
 enum class JobFileVerdict {
   kTake,
-  kUnfinished,  // empty or half written: may be right soon
+  kUnfinished,  // empty or half written: may become valid soon
   kBroken,
 };
 
 struct JobFileReading {
   JobFileVerdict verdict = JobFileVerdict::kBroken;
-  JobApplied job;                     // kTake: all but call and caller
+  JobApplied job;                     // kTake: every field except call and caller
   std::vector<std::string> warnings;  // kTake: of the rank table
-  std::string error;                  // else: file, place and value, valid UTF-8 under 1 KB
+  std::string error;                  // else: file, line and value, valid UTF-8 under 1 KB
 };
 
-// text: what the file of that job holds; path: the file, for errors. A table that says itself that
-// it is not complete is a job that is pending.
+// text: the content of the job's file. path: the file, for errors. A table with the status
+// initializing makes a pending job.
 JobFileReading ReadJobFile(std::string_view job, std::string text, std::string_view path,
                            const RankTableLimits& limits = {});
 
-// Of a table that is not accepted and not rejected: it is empty or ends in the middle, and was read
-// too early. Else it says itself that it is not complete yet, which is a job to come.
+// Whether a table that is not ready was read too early: it is empty or truncated. Otherwise the
+// table is complete JSON with the status initializing, and the job is pending.
+// REQUIRES: the table is not rejected.
 bool IsUnfinished(const TableReading& reading, std::string_view text);
 
-// Gives the job the table, and the text if it is ready. REQUIRES: accepted, or of a job to come.
+// Sets the job's table, and its text if the table is accepted.
+// REQUIRES: the table is accepted, or its status is initializing.
 void SetTable(TableReading&& reading, std::string&& text, JobApplied* job);
 
-// Tells one content of a file from another; never empty.
+// A fingerprint that differs between contents of a file; never empty.
 std::string Fingerprint(std::string_view text);
 
 }  // namespace assay

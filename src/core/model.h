@@ -1,5 +1,5 @@
-// What the coordinator knows durably: jobs, runs, nodes, leases. Plain values; the rules that
-// change them are in cluster.h, the tables that hold them in store/schema.sql.
+// The coordinator's durable state: jobs, runs, nodes, leases. Plain values; the rules that change
+// them are in cluster.h, the database tables that store them in store/schema.sql.
 //
 // Times are milliseconds since 1970 on the coordinator's clock (Ms); 0 means "not yet" or "none".
 // Thread safety: values. Rank tables are shared and immutable.
@@ -33,7 +33,7 @@ enum class Executor : std::uint8_t { kSubscriber, kAgent };
 std::string_view Name(Executor executor);
 std::optional<Executor> ExecutorFromName(std::string_view name);
 
-// What a person or a platform says of a job.
+// The description of a job by a user or a platform.
 struct JobSpec {
   std::string id;
   std::string name;
@@ -47,78 +47,79 @@ struct JobSpec {
 struct Job {
   JobSpec spec;
   JobState state = JobState::kPending;
-  std::string table_text;                   // as it was applied; "" while the table is not ready
+  std::string table_text;                   // as applied; "" while the table is not ready
   std::shared_ptr<const RankTable> table;   // never null; no ranks while the table is not ready
-  std::shared_ptr<const std::string> hccl;  // HcclJson of the table; never null; derived
+  std::shared_ptr<const std::string> hccl;  // HcclJson() of the table; never null; derived
   Ms created = 0;
   Ms updated = 0;
-  Ms ended = 0;              // complete or failed since; else 0
-  bool has_trainer = false;  // a training agent registered for it (docs/wire.md 9, trainer)
+  Ms ended = 0;              // when it became complete or failed; else 0
+  bool has_trainer = false;  // a training agent registered for the job (docs/wire.md 9, trainer)
   RunId last_run = kNoRun;   // the newest run, open or closed
 
-  // Of the job's subscriber-runs: the wire has no test id, so late answers must not count for the
-  // next one.
-  Ms last_reply = 0;  // the last accepted reply
-  Ms owing_until =
-      0;  // a run ended with ranks unanswered: no new run until its answer comes or this time
+  // Runs that a subscriber executes: the wire has no test id, so a late reply to one run must not
+  // count for the next.
+  Ms last_reply = 0;  // the time of the last accepted reply
+  // A run ended with unanswered ranks: no new run until the missing reply arrives or this time.
+  Ms owing_until = 0;
 };
 
-// The end of a life of a job, for those who follow its states: the newest of each job, for a while.
+// A deleted job, for subscribers of job signals: the latest deletion of each job id, retained for
+// Settings::deleted_kept.
 struct DeletedJob {
   JobSpec spec;
   JobState state = JobState::kPending;
   Ms created = 0;
   Ms deleted = 0;
-  std::shared_ptr<const std::string> hccl;  // as the job had it, a large one empty; never null
+  std::shared_ptr<const std::string> hccl;  // the job's; empty if it was too large; never null
 };
 
-// What the jobs directory said last of a job, and whether the job lives by that. It outlives the
-// job: a file that still stands after somebody deleted its job, or applied it otherwise, is no
-// news.
+// The last file of a job in the jobs directory, and whether it owns the job. It outlives the job:
+// an unchanged file is not applied again after a client deleted its job or applied the job by other
+// means.
 struct JobFile {
   std::string print;   // Fingerprint() of the file's content
-  bool owner = false;  // the job goes with the file
+  bool owner = false;  // the job is deleted when the file is removed
   bool operator==(const JobFile&) const = default;
 };
 
-// One op of one rank that has been answered.
+// The outcome of one op of one rank.
 struct Outcome {
   OutcomeCode code = OutcomeCode::kOk;
   std::string detail;
-  Ms started = 0;  // 0: it was never started, or nobody said when
+  Ms started = 0;  // 0: never started, or the start was not reported
   Ms finished = 0;
   bool operator==(const Outcome&) const = default;
 };
 
-// One rank of a run: a copy, so that the job's table may change later.
+// One rank of a run: copied from the job's table, which may change later.
 struct RankTest {
   std::int32_t rank = 0;
   std::int32_t device = 0;
   std::uint32_t part = 0;  // index into Run::parts
   OpSet ops;
-  OpSet begun;  // ops its executor reported as started (agents only)
+  OpSet begun;  // ops that the executor reported as started (agents only)
   OpSet answered;
-  Ms deadline = 0;                  // of the whole rank; 0 until it was told to start
-  std::array<Outcome, 2> outcomes;  // [op], where answered.Has(op)
+  Ms deadline = 0;                  // of the whole rank; 0 until the rank is started
+  std::array<Outcome, 2> outcomes;  // [op]; valid if answered.Has(op)
 
   bool done() const { return answered == ops; }
 };
 
-// The ranks of a run on one node of the rank table.
+// A part is the ranks of a run on one node of the rank table.
 enum class PartState : std::uint8_t {
-  kWaiting,   // not assigned, or its agent has to be told again
-  kAssigned,  // sent to the agent
-  kReady,     // its workers wait
-  kStarted,   // told to start (subscribers: notified)
+  kWaiting,   // not assigned yet
+  kAssigned,  // Assign was sent to the agent
+  kReady,     // the agent's workers wait for Start
+  kStarted,   // Start was sent to the agent (subscribers: notified)
 };
 std::string_view Name(PartState state);
 std::optional<PartState> PartStateFromName(std::string_view name);
 struct Part {
   std::string node;  // as the rank table names it
-  // The agent known on that node, else the node itself: its devices are leased under this name. For
-  // an agent-run it is who executes the part.
+  // The name of the node's agent if one is known, else the node's own name; the devices are leased
+  // under this name. If agents execute the run, this agent executes the part.
   std::string agent;
-  std::string identity;  // that agent's identity when it was chosen
+  std::string identity;  // the identity of that agent when the run was accepted
   PartState state = PartState::kWaiting;
   bool operator==(const Part&) const = default;
 };
@@ -130,21 +131,21 @@ struct RunHeader {
   RunState state = RunState::kAccepted;
   OpSet ops;  // all ops of all its ranks
   Ms created = 0;
-  Ms notify_after = 0;  // subscribers: not before (reply-quiet)
-  Ms start_by = 0;      // who has not begun by then is not waited for
-  Ms started = 0;       // ranks were notified or told to start
-  Ms deadline = 0;      // the run ends by then, whatever happens
+  Ms notify_after = 0;  // subscribers are not notified earlier (--reply-quiet)
+  Ms start_by = 0;      // ranks whose executor is not ready by then end as not run
+  Ms started = 0;       // when the ranks were started or notified
+  Ms deadline = 0;      // the run ends at this time at the latest
   Ms ended = 0;
   bool cancelled = false;
   std::int64_t rank_count = 0;
-  std::int64_t expected = 0;  // outcomes it will have
-  std::string message;        // the result as platforms get it; set when it ends
+  std::int64_t expected = 0;  // number of outcomes of the complete run
+  std::string message;        // the result message for platforms; set when the run ends
 };
 
 struct Run : RunHeader {
   std::vector<Part> parts;
   std::vector<RankTest> ranks;  // ascending by rank
-  std::int64_t open = 0;        // outcomes still missing; derived, not stored
+  std::int64_t open = 0;        // missing outcomes; derived, not stored
 };
 
 struct DeviceInfo {
@@ -157,7 +158,7 @@ struct DeviceInfo {
 // A machine with an agent.
 struct Node {
   std::string name;
-  std::string identity;  // of the agent's state folder
+  std::string identity;  // the agent's, stored in its state folder
   std::string version;
   std::string host_name;
   std::string fqdn;
@@ -165,12 +166,12 @@ struct Node {
   std::string driver;
   std::vector<DeviceInfo> devices;
   bool attached = false;
-  Ms since = 0;  // of `attached`
+  Ms since = 0;  // when `attached` last changed
   bool operator==(const Node&) const = default;
 };
 
-// A device that a run holds. `node` is the agent's name where one is known, else the rank table's
-// node.
+// A device that a run can lease. `node` is the agent's name if the node has a known agent, else
+// the rank table's node.
 struct DeviceKey {
   std::string node;
   std::int32_t device = 0;
@@ -178,8 +179,8 @@ struct DeviceKey {
 };
 using Leases = std::map<DeviceKey, RunId>;
 
-// Everything that is stored and needed to go on: load(save(cluster)) == cluster. Closed runs are
-// here only as the newest of their job, and without ranks (their outcomes stay in the store).
+// All state that the cluster needs after a restart: load(save(cluster)) == cluster. Of the closed
+// runs, only the newest of each job is here, without its ranks (the outcomes stay in the store).
 struct Durable {
   std::map<std::string, Job, std::less<>> jobs;
   std::map<std::string, DeletedJob, std::less<>> deleted;

@@ -1,7 +1,8 @@
-// The operations a stress test can ask for and the outcomes it can have.
+// The operations of a stress test and their outcomes.
 //
-// Numbers are ClusterD's wire values: op 0 is AIC and 1 is P2P; codes "0" to "4" (mind-cluster,
-// clusterd/pkg/common/constant/const.go). Names are those of the CLI and the database.
+// The numbers are ClusterD's wire values: op 0 is AIC and op 1 is P2P; codes "0" to "4"
+// (mind-cluster, clusterd/pkg/common/constant/const.go). The names are those of the CLI and the
+// database.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ constexpr std::optional<Op> OpFromName(std::string_view name) {
   return std::nullopt;
 }
 
-// Which ops a rank runs; always in ascending order, each at most once.
+// The ops of a rank. A rank runs them in ascending order, each at most once.
 class OpSet {
  public:
   constexpr OpSet() = default;
@@ -47,9 +48,9 @@ class OpSet {
 
 enum class OutcomeCode : std::uint8_t {
   kOk = 0,
-  kNotRun = 1,              // could not run; the detail says why. Never a verdict on the hardware
-  kFaulty = 2,              // the hardware was shown to be wrong
-  kTimeout = 3,             // did not answer before its deadline
+  kNotRun = 1,              // could not run, see the detail; never a verdict on the hardware
+  kFaulty = 2,              // the test found a hardware fault
+  kTimeout = 3,             // no answer before the deadline
   kVoltageNotRestored = 4,  // the chip was left at a changed voltage
 };
 inline constexpr int kOutcomeCodes = 5;

@@ -30,20 +30,21 @@ constexpr RunTransition kTransitions[] = {
      "send every agent its ranks; each prepares its workers"},
     {S::kAccepted, T::kNotify, S::kTesting, "notify the job's subscribers"},
     {S::kAccepted, T::kNotifyPause, S::kPausing, "tell the trainer to pause"},
-    {S::kAccepted, T::kCancel, S::kCancelling, "answer every rank `1 cancelled`"},
-    {S::kAccepted, T::kAllAnswered, S::kClosed, "publish the result: nobody could begin"},
+    {S::kAccepted, T::kCancel, S::kCancelling, "record `1 cancelled` for every rank"},
+    {S::kAccepted, T::kAllAnswered, S::kClosed, "publish the result: no rank could start"},
 
     {S::kPreparing, T::kAllReady, S::kTesting, "tell the agents to start"},
     {S::kPreparing, T::kAllReadyPause, S::kPausing, "tell the trainer to pause"},
-    {S::kPreparing, T::kCancel, S::kCancelling, "tell the agents to end"},
-    {S::kPreparing, T::kAllAnswered, S::kClosed, "publish the result: nobody could begin"},
+    {S::kPreparing, T::kCancel, S::kCancelling, "tell the agents to cancel"},
+    {S::kPreparing, T::kAllAnswered, S::kClosed, "publish the result: no rank could start"},
 
     {S::kPausing, T::kPaused, S::kTesting, "start the agents or notify the subscribers"},
-    {S::kPausing, T::kPauseFailed, S::kClosed, "answer every rank `1`; publish the result"},
-    {S::kPausing, T::kCancel, S::kCancelling, "tell the agents to end"},
+    {S::kPausing, T::kPauseFailed, S::kClosed,
+     "record code `1` for every rank; publish the result"},
+    {S::kPausing, T::kCancel, S::kCancelling, "tell the agents to cancel"},
 
     {S::kTesting, T::kCancel, S::kCancelling,
-     "tell the agents to end; wait for the subscribers' replies"},
+     "tell the agents to cancel; wait for the subscribers' replies"},
     {S::kTesting, T::kAllAnswered, S::kClosed, "publish the result"},
     {S::kTesting, T::kAllAnsweredResume, S::kResuming,
      "publish the result; tell the trainer to continue"},
@@ -60,7 +61,7 @@ constexpr RunTransition kTransitions[] = {
     {S::kStopping, T::kStopped, S::kClosed, "close"},
 };
 
-// [state][trigger] -> index into kTransitions + 1; 0 where nothing changes.
+// [state][trigger] -> index into kTransitions, plus 1; 0: no transition.
 constexpr auto MakeIndex() {
   std::array<std::array<std::uint8_t, kRunTriggers>, kRunStates> index{};
   std::uint8_t place = 0;

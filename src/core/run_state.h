@@ -1,12 +1,13 @@
-// The states of a run (one stress test of one job) and every move between them, as one table.
+// The states of a run (one stress test of one job) and every transition between them, as one table.
 //
-// A run's state says what the coordinator waits for. The table is total: a trigger that has no row
-// in a state changes nothing there (RunMove says so by returning no value), so a late or repeated
-// event is never an error. docs/run.md is made from this table (RunTableMarkdown) and a test keeps
-// it so.
+// The state names what the coordinator waits for. The table is total: a trigger without a row in a
+// state changes nothing there (RunMove returns no value), so a late or repeated event is never an
+// error. The table in docs/run.md is the output of RunTableMarkdown(); a test compares them.
 //
-// Rows with a trainer belong to jobs whose training agent can pause and resume (docs/wire.md 4):
-// the phases are part of the machine from the start; a job without a trainer never triggers them.
+// Rows with a trainer apply to jobs whose training agent can pause and resume (docs/wire.md 4); a
+// job without a trainer never triggers them.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +19,31 @@
 namespace assay {
 
 enum class RunState : std::uint8_t {
-  kAccepted,    // recorded; nobody has been told
-  kPreparing,   // assigned to agents; their workers get ready
-  kPausing,     // the trainer was told to pause
-  kTesting,     // ranks were notified or told to start
-  kCancelling,  // asked to end; what is under way ends as at a deadline
-  kResuming,    // the result is decided; the trainer was told to continue
-  kStopping,    // the result is decided; the trainer was told to stop
+  kAccepted,    // recorded; no executor has been notified
+  kPreparing,   // assigned to agents, which prepare their workers
+  kPausing,     // the trainer was asked to pause
+  kTesting,     // the ranks were started or notified
+  kCancelling,  // cancelled; ops that are running end as at a deadline
+  kResuming,    // the result is final; the trainer was asked to continue
+  kStopping,    // the result is final; the trainer was asked to stop
   kClosed,
 };
 inline constexpr int kRunStates = 8;
 
 enum class RunTrigger : std::uint8_t {
-  kAssign,             // its agents are told what to prepare
-  kAllReady,           // every part is ready or out; the job has no trainer
-  kAllReadyPause,      // the same; the job's trainer must pause first
-  kNotify,             // its subscriber is notified; the job has no trainer
-  kNotifyPause,        // the job's trainer must pause before that
-  kPaused,             // the trainer reported that it stands
-  kPauseFailed,        // the trainer refused, is away or did not report in time
-  kCancel,             // somebody asked to end it
-  kAllAnswered,        // no outcome is missing; no trainer waits
-  kAllAnsweredResume,  // no outcome is missing; the trainer may go on (codes 0 and 1)
+  kAssign,             // the agents get their ranks
+  kAllReady,           // every part is ready or fully answered; the job has no trainer
+  kAllReadyPause,      // as kAllReady, but the job's trainer must pause first
+  kNotify,             // the job's subscribers are notified; the job has no trainer
+  kNotifyPause,        // as kNotify, but the job's trainer must pause first
+  kPaused,             // the trainer reported that it has paused
+  kPauseFailed,        // the trainer refused, is not connected or did not report in time
+  kCancel,             // a client cancelled the run
+  kAllAnswered,        // no outcome is missing; no trainer is paused
+  kAllAnsweredResume,  // no outcome is missing; the trainer may continue (codes 0 and 1)
   kAllAnsweredStop,    // no outcome is missing; the trainer must stop (codes 2, 3, 4)
-  kResumed,            // the trainer goes on, or nothing more is expected of it
-  kStopped,            // the trainer stopped, or nothing more is expected of it
+  kResumed,            // the trainer continues, or no further report is expected from it
+  kStopped,            // the trainer stopped, or no further report is expected from it
 };
 inline constexpr int kRunTriggers = 13;
 
@@ -54,11 +55,11 @@ struct RunTransition {
   RunState from;
   RunTrigger trigger;
   RunState to;
-  std::string_view does;  // for people
+  std::string_view does;  // description for docs/run.md
 };
 std::span<const RunTransition> RunTransitions();
 
-// Where `trigger` leads from `state`; no value: it changes nothing there.
+// Returns the next state, or no value if `trigger` changes nothing in `state`.
 std::optional<RunState> RunMove(RunState state, RunTrigger trigger);
 
 std::string RunTableMarkdown();

@@ -1,5 +1,7 @@
-// One state of one job, as subscribers of job signals get to know it (docs/wire.md 6). Immutable:
-// made by the core at each change, shared by everything that carries it to subscribers.
+// One state of one job, as sent to subscribers of job signals (docs/wire.md 6). The core makes one
+// at each change of a job.
+//
+// Ownership: immutable and shared by all queues that deliver it. Thread safety: any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +15,11 @@ namespace assay {
 struct Signal {
   JobSpec job;
   JobState state = JobState::kPending;
-  bool deleted = false;                     // the end of this life of the job: operator `delete`
-  Ms created = 0;                           // when this life began
-  Ms ended = 0;                             // complete or failed since, or deleted at; else 0
-  std::shared_ptr<const std::string> hccl;  // the rank table as the wire has it; never null
-  // Counts all changes of all jobs while the coordinator's state is not loaded anew, from 1: of two
+  bool deleted = false;                     // the job was deleted: operator `delete` on the wire
+  Ms created = 0;                           // when the job was created (again after a deletion)
+  Ms ended = 0;                             // when it became complete, failed or deleted; else 0
+  std::shared_ptr<const std::string> hccl;  // the rank table in wire form; never null
+  // Counts the changes of all jobs, from 1, since the coordinator's state was last loaded: of two
   // signals the later one has the higher number.
   std::uint64_t change = 0;
 };

@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kDocumentedCharacters = 64;  // of a server_id
 constexpr std::size_t kNameCharacters = 4096;
 
-// A template's value that nobody filled in, [server_id], <ip>, ${NODE}, {{ node }}, or an address
-// that was masked for a document, 10.*.*.*.
+// Whether the name is an unfilled template value ([server_id], <ip>, ${NODE}, {{ node }}) or an
+// address masked for publication (10.*.*.*).
 bool LooksLikePlaceholder(std::string_view name) {
   if (name.find('*') != std::string_view::npos) return true;
   if (name.size() < 3) return false;
@@ -98,7 +98,7 @@ bool TableBuilder::ReadNodeName(std::span<const NamedField> fields, const std::s
                                 NodeName* name) {
   for (const auto& [key, value] : fields) {
     if (value->null()) continue;
-    // An id may be an integer; anything else was meant for something else.
+    // An id may also be written as an integer.
     const bool integer = value->type == JsonType::kNumber && IsDigits(value->raw);
     const std::string field = label + ": " + std::string(key) + ' ';
     if (value->type != JsonType::kString && !integer) {
@@ -112,7 +112,7 @@ bool TableBuilder::ReadNodeName(std::span<const NamedField> fields, const std::s
                                        std::to_string(kNameCharacters));
     }
     if (HasControl(text)) {
-      return FailAt(value->offset, field + Quoted(text) + " has a control character");
+      return FailAt(value->offset, field + Quoted(text) + " contains a control character");
     }
     if (characters > kDocumentedCharacters) {
       long_names_.Add(field + Quoted(text) + " is " + length + ", more than the documented " +

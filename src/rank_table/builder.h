@@ -1,5 +1,5 @@
-// Gathers what the readers of the forms find in a table, and holds the whole against the rules.
-// Part of rank_table.cc; nothing else includes this.
+// Collects the nodes and ranks that the form readers find in a table, then checks the whole table
+// against the rules. Internal to src/rank_table.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,12 @@
 
 namespace assay {
 
-// The value of a field, for messages: quoted if it is a string, short, or what it is instead.
+// The value of a field for messages: a string is quoted, a number is printed, of any other value
+// only the type. Long values are cut.
 std::string ValueText(const JsonScalar& value);
 
-// What is unusual in several places is warned of once: the first, and how many there are.
+// Counts an irregularity that can occur in many places, for one warning: the first occurrence and
+// the number of occurrences.
 struct Tally {
   void Add(std::string text) {
     if (count == 0) first = text;
@@ -32,17 +34,18 @@ struct Tally {
   bool mixed = false;
 };
 
-// Rules in which the forms differ.
+// Rules that depend on the form of the table.
 struct TableRules {
-  bool merge_nodes = false;    // entries of one name are one node; else an error
-  bool gaps_allowed = false;   // rank ids may leave gaps, with a warning; else 0..N-1
-  bool ranks_implied = false;  // if no entry has a rank id: by node name as text, then device id
-  // The entries' kind and the field of a host's address, for messages.
+  bool merge_nodes = false;   // true: entries with the same name are one node; false: an error
+  bool gaps_allowed = false;  // true: gaps between rank ids give a warning; false: ids are 0..N-1
+  // true: if no entry has a rank id, ranks follow the node names as text, then the device ids.
+  bool ranks_implied = false;
+  // For messages: the kind of the entries, and the field with a host's address.
   std::string_view host = "server";
   std::string_view address = "host_ip";
 };
 
-// What names a node: the field ("server_id") and its text.
+// The name of a node: the field it comes from ("server_id") and its text.
 struct NodeName {
   std::string_view key;
   std::string text;
@@ -53,44 +56,47 @@ class TableBuilder {
   TableBuilder(std::string_view text, const RankTableLimits& limits, std::uint32_t max_device_id)
       : text_(text), limits_(limits), max_device_id_(max_device_id) {}
 
-  // Both answer false. The first failure is the table's error.
+  // Record the table's error and return false. Only the first error counts. FailAt() adds the line
+  // of offset.
   bool Fail(std::string text);
-  bool FailAt(std::size_t offset, const std::string& text);  // with the line
+  bool FailAt(std::size_t offset, const std::string& text);
   const std::string& error() const { return error_; }
 
-  // A non-negative number, written as a string or as an integer. label: whose field it is.
+  // Reads a non-negative number that is written as a string or as an integer. label: the object
+  // that has the field, for messages.
   bool Number(const JsonScalar& value, std::string_view key, const std::string& label,
               std::uint64_t max, std::uint64_t* number);
-  // If a count is declared, it must be actual. has: "server_list has 2 entries".
+  // Fails if the count is declared and differs from `actual`. has: "server_list has 2 entries".
   bool DeclaredCount(const JsonScalar& value, std::string_view key, const std::string& label,
                      std::size_t actual, const std::string& has);
 
-  // The name from the first field that is there and not empty; all fields are checked. No name in
-  // *name: none is there. label: whose fields they are.
+  // Takes the name from the first field that is present and not empty, but checks all fields.
+  // Leaves *name empty if no field has a name. label: the object that has the fields, for messages.
   struct NamedField {
     std::string_view key;
     const JsonScalar* value;
   };
   bool ReadNodeName(std::span<const NamedField> fields, const std::string& label, NodeName* name);
 
-  // The node of that name, a new one or that of an earlier entry. offset: the entry's.
+  // Returns the node with that name: a new node, or that of an earlier entry. offset: of the entry.
   std::uint32_t AddNode(const NodeName& name, std::size_t offset);
   void AddHostAddress(std::uint32_t node, std::string address);
-  // rank: absent = implied. device: kNull = none, where device_optional.
+  // rank: kNull means implied. device: kNull means none, which is allowed if device_optional.
   bool AddRank(std::uint32_t node, const JsonScalar& rank, const JsonScalar& device,
                bool device_optional, std::size_t offset);
 
   std::size_t rank_count() const { return places_.size(); }
   std::size_t node_count() const { return nodes_.size(); }
-  // Of the ranks added since rank_count() was first. REQUIRES: first < rank_count().
+  // The lowest rank among those added since rank_count() was `first`.
+  // REQUIRES: first < rank_count().
   std::int32_t LowestRankFrom(std::size_t first) const;
 
   void Warn(std::string text) { warnings_.push_back(std::move(text)); }
-  Tally device_ips;          // values that are not addresses
-  Tally super_device_ids;    // empty ones
+  Tally device_ips;          // device_ip values that are not addresses
+  Tally super_device_ids;    // empty super_device_id values
   Tally ranks_without_node;  // 2.0: ids of ranks without net_layer 0
 
-  // Nothing: failed. May be called once.
+  // Returns no value on failure; error() has the reason. May be called once.
   std::optional<RankTable> Finish(const TableRules& rules);
 
  private:
@@ -125,7 +131,7 @@ class TableBuilder {
   std::string error_;
   std::vector<std::string> warnings_;
   std::vector<TableNode> nodes_;
-  std::vector<std::size_t> entry_of_node_;  // the entry that named the node first
+  std::vector<std::size_t> entry_of_node_;  // [node] -> the first entry with its name
   std::map<std::string, std::uint32_t, std::less<>> node_of_name_;
   std::size_t entries_ = 0;
   std::optional<RepeatedNode> repeated_;

@@ -22,7 +22,7 @@ std::optional<RankTable> TableBuilder::Finish(const TableRules& rules) {
                    [](const Place& a, const Place& b) { return a.rank < b.rank; });
   if (!CheckRanksUnique() || !CheckDevicesUnique() || !CheckGaps(rules)) return {};
 
-  // The order in which warnings are given: what touches the mapping first.
+  // The order of the warnings: those about the mapping come first.
   std::vector<std::string> first = std::move(warnings_);
   warnings_.clear();
   const auto no_device = [](const Place& place) { return place.device < 0; };
@@ -113,7 +113,7 @@ bool TableBuilder::CheckGaps(const TableRules& rules) {
                                    " >= " + Count(places_.size(), "rank", "ranks"));
 }
 
-// "1, 4-7 and 3 more gaps".
+// The missing rank ids: "1, 4-7 and 3 more gaps".
 std::string TableBuilder::MissingRanks() const {
   std::string text;
   std::size_t gaps = 0;
@@ -129,14 +129,14 @@ std::string TableBuilder::MissingRanks() const {
   return text;
 }
 
-// HCCL wants the ranks of a server to be neighbours; its own parser does not look.
+// HCCL expects the ranks of a server to be contiguous, but its parser does not check.
 void TableBuilder::WarnOfInterleaving(const TableRules& rules) {
   struct Span {
     std::int32_t lowest;
     std::int32_t highest;
     std::uint32_t node;
   };
-  std::vector<Span> spans;  // by their lowest rank, as places_ are
+  std::vector<Span> spans;  // ascending by lowest rank, because places_ ascends by rank
   std::vector<std::size_t> span_of_node(nodes_.size(), SIZE_MAX);
   for (const Place& place : places_) {
     std::size_t& span = span_of_node[place.node];
@@ -147,7 +147,7 @@ void TableBuilder::WarnOfInterleaving(const TableRules& rules) {
     spans[span].highest = place.rank;
   }
   Tally interleaved;
-  const Span* reaching = nullptr;  // the span so far that ends highest
+  const Span* reaching = nullptr;  // the span with the highest end so far
   for (const Span& span : spans) {
     if (reaching != nullptr && reaching->highest > span.lowest) {
       interleaved.Add("ranks of " + std::string(rules.host) + "s " + Shown(reaching->node) +
@@ -168,7 +168,7 @@ void TableBuilder::GiveAliases(const TableRules& rules) {
       return other.first != first->first;
     });
     if (next - first > 1) {
-      shared.Add(std::string(rules.address) + ' ' + Quoted(first->first) + " is given by " +
+      shared.Add(std::string(rules.address) + ' ' + Quoted(first->first) + " is shared by " +
                  std::string(rules.host) + "s " + Shown(first->second) + " and " +
                  Shown((first + 1)->second));
     } else if (IsIpAddress(first->first) && node_of_name_.count(first->first) == 0) {

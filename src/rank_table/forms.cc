@@ -16,7 +16,8 @@ std::string Entries(std::string_view list, std::size_t count) {
   return std::string(list) + " has " + Count(count, "entry", "entries");
 }
 
-// ClusterD splits a large table into slices; each declares the server_count of the whole.
+// ClusterD splits a large table into slices; each slice declares the server_count of the whole
+// table.
 bool CountServers(const TableHead& head, std::size_t servers, std::uint64_t slices,
                   TableBuilder& builder) {
   std::string has = Entries("server_list", servers);
@@ -25,8 +26,8 @@ bool CountServers(const TableHead& head, std::size_t servers, std::uint64_t slic
     if (head.server_count.null()) {
       return builder.FailAt(head.total.offset,
                             total +
-                                " but server_count is missing: a slice cannot be told from the "
-                                "whole table");
+                                " but server_count is missing: a slice cannot be distinguished "
+                                "from the whole table");
     }
     has += " (" + total + ": this is one slice of a split table)";
   }
@@ -34,7 +35,8 @@ bool CountServers(const TableHead& head, std::size_t servers, std::uint64_t slic
          builder.DeclaredCount(head.server_num, "server_num", "", servers, has);
 }
 
-// A whole table, but put together from slices: first_ranks are the servers', in the table's order.
+// Warns if a whole table looks joined from slices in the wrong order. first_ranks: the lowest rank
+// of each server, in the order of the table.
 void WarnOfSliceOrder(const std::vector<std::int32_t>& first_ranks, std::uint64_t slices,
                       TableBuilder& builder) {
   for (std::size_t i = 1; i < first_ranks.size() && slices > 1; ++i) {
@@ -47,7 +49,8 @@ void WarnOfSliceOrder(const std::vector<std::int32_t>& first_ranks, std::uint64_
   }
 }
 
-// Only what HCCL checks too: a super pod's servers exist. Other shapes of the list are not ours.
+// Checks only what HCCL checks, too: the servers of a super pod exist. Ignores lists of any other
+// shape.
 bool CheckSuperPods(const TableHead& head, const ServerIds& server_ids, TableBuilder& builder) {
   if (head.super_pod_list.type != JsonType::kArray) return true;
   const auto check_member = [&](std::string_view key, JsonWalker& value) {
@@ -119,7 +122,7 @@ bool ReadInstances(const TableHead& head, const Group& group, const std::string&
 bool ReadServerList(const TableHead& head, TableBuilder& builder, TableRules* rules) {
   HostReader hosts(head, kServerShape, builder);
   std::vector<std::int32_t> first_ranks;
-  ServerIds server_ids;  // filled where super pods need them
+  ServerIds server_ids;  // filled only if the table has a super_pod_list
   const auto read_server = [&](std::size_t index, JsonWalker& walker) {
     const std::size_t before = builder.rank_count();
     if (!hosts.Read("server " + std::to_string(index), walker)) return false;

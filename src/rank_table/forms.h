@@ -1,5 +1,5 @@
-// The forms of a rank table: each reader walks its list and hands what it finds to a builder.
-// Part of rank_table.cc; nothing else includes this.
+// The readers for the forms of a rank table. Each reader walks its list and passes the entries to a
+// builder. Internal to src/rank_table.
 #pragma once
 
 #include <string>
@@ -10,26 +10,28 @@
 
 namespace assay {
 
-// The members of a table's outermost object; of the lists only place and type.
+// The members of a table's outermost object. Lists are not read here: their JsonScalar has only the
+// offset and the type.
 struct TableHead {
   std::string_view text;
   JsonScalar status, version;
-  JsonScalar total;  // ClusterD: into how many slices the table was split
+  JsonScalar total;  // ClusterD: the number of slices of the table
   JsonScalar server_count, server_num, rank_count, device_count, device_num, group_count;
   JsonScalar server_list, rank_list, group_list, node_list;
   JsonScalar super_pod_list, server_group_list, prefill_device_list, decode_device_list;
-  std::string keys;  // the first few there are, for messages
+  std::string keys;  // the first few keys, for messages
 };
 
-// Each answers false after builder.Fail(). REQUIRES: that list is not kNull, head.text passed
-// CheckJson(). Rules that follow from the form are set in *rules.
+// Each returns false after builder.Fail(), and sets the rules of the form in *rules.
+// REQUIRES: the list is not kNull, and head.text passed CheckJson().
 bool ReadServerList(const TableHead& head, TableBuilder& builder, TableRules* rules);
 bool ReadGroupList(const TableHead& head, TableBuilder& builder, TableRules* rules);
 bool ReadNodeList(const TableHead& head, TableBuilder& builder, TableRules* rules);
 bool ReadRankList(const TableHead& head, TableBuilder& builder, TableRules* rules);
 
-// visit(index, element) for each element of a list, which must be objects, at least one.
-// label: where the list stands ("" = outermost). visit answers false to stop.
+// Calls visit(index, element) for each element of a list. Fails unless the list has at least one
+// element and all elements are objects. visit returns false to stop. label: the object that has the
+// list ("": the outermost object), for messages.
 template <class Visit>
 bool ForEachObject(const JsonScalar& list, std::string_view key, const std::string& label,
                    std::string_view text, TableBuilder& builder, Visit&& visit) {

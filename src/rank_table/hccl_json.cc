@@ -17,10 +17,10 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kNowhere = SIZE_MAX;
-constexpr std::string_view kHostLayer = "3";  // 2.0: its addresses are the host's
-// What a reader of the result takes (JsonLimits), less what is added here.
-constexpr std::size_t kMembers = 9'000;  // of one object
-constexpr std::size_t kDepth = 48;       // of one member's value
+constexpr std::string_view kHostLayer = "3";  // 2.0: this net_layer has the host's addresses
+// The limits of a reader of the result (JsonLimits), less the members and levels added here.
+constexpr std::size_t kMembers = 9'000;  // copied into one object
+constexpr std::size_t kDepth = 48;       // of one copied value
 
 enum class Form { kServers, kRanks, kGroups, kNodes };
 
@@ -32,16 +32,17 @@ struct Head {
   std::vector<JsonMember> others;
 };
 
-// A server to be written, and where in the table what is said of it stands.
+// A device to be written, with the offsets of its objects in the table.
 struct Device {
   std::size_t offset = 0;
-  JsonScalar instance_rank;         // of group_list: the instance's rank_id
-  std::size_t instance = kNowhere;  // whose other members are written with the device
+  JsonScalar instance_rank;         // group_list: rank_id of the instance
+  std::size_t instance = kNowhere;  // the instance whose other members are written with the device
 };
+// A server to be written, with the offset of its object in the table.
 struct Server {
   std::uint32_t node = 0;
-  std::size_t host = kNowhere;  // the object that names it
-  bool host_members = false;    // what else that says is written with the server
+  std::size_t host = kNowhere;  // the object that names the server
+  bool host_members = false;    // write the other members of that object with the server
   std::vector<Device> devices;
 };
 
@@ -82,7 +83,7 @@ class Conversion {
   void WriteServer(const Server& server);
   void WriteServerMembers(const Server& server, const Host& host);
   void WriteDevice(const Server& server, const Device& device);
-  // As many as there is room for.
+  // Writes at most *room members and subtracts them from *room.
   void WriteMembers(const std::vector<JsonMember>& members, std::size_t* room);
   std::vector<JsonMember> InstanceMembers(const Device& device,
                                           const std::vector<JsonMember>& own) const;
@@ -95,12 +96,12 @@ class Conversion {
   std::map<std::string_view, std::uint32_t> node_of_name_;
   Head head_;
   JsonWriter writer_{text_};
-  // By node and device, where the table itself names no rank; filled when it is needed.
+  // (node, device) -> rank, for tables without rank ids; filled at first use.
   std::unordered_map<std::uint64_t, std::int32_t> implied_ranks_;
 };
 
 void Conversion::ReadHead() {
-  JsonScalar lists[4];  // in the order in which the first that is there decides
+  JsonScalar lists[4];  // in order of precedence: the first list in the table decides the form
   constexpr std::string_view kLists[] = {"server_list", "rank_list", "group_list", "node_list"};
   std::size_t list_member[4] = {kNowhere, kNowhere, kNowhere, kNowhere};
   JsonWalker(text_).Members([&](std::string_view key, JsonWalker& value) {
@@ -128,7 +129,8 @@ void Conversion::ReadHead() {
   if (list_member[form] != kNowhere) {
     head_.others.erase(head_.others.begin() + static_cast<std::ptrdiff_t>(list_member[form]));
   }
-  // What stands for no list: would be taken for one.
+  // In the result, a null server_list would repeat the written one, and a reader would check the
+  // super_pod_list of another form against it.
   const auto drop = [&](const JsonMember& member) {
     if (member.key == "server_list") return true;
     return head_.form != Form::kServers && member.key == "super_pod_list";
@@ -137,8 +139,8 @@ void Conversion::ReadHead() {
                      head_.others.end());
 }
 
-// As given, but where the list is one that always comes with a certain version: there a reader of
-// the result needs to know it for what ids may be.
+// The version of the table. If it is absent, or the list is rank_list, the version that belongs to
+// the list: a reader of the result derives the range of the device ids from it.
 std::string Conversion::Version() const {
   const bool v2 = head_.version.raw == "2.0" || head_.has_rank_list;
   if (head_.form == Form::kRanks) return "2.0";
@@ -192,7 +194,7 @@ std::uint32_t Conversion::NodeOf(const Host& host) const {
   return unnamed == node_of_name_.end() ? 0 : unnamed->second;
 }
 
-// 2.0: net_instance_id of net_layer 0.
+// 2.0: the node that net_instance_id of net_layer 0 names.
 std::uint32_t Conversion::NodeOfRank(JsonWalker walker) const {
   std::string name;
   walker.Members([&](std::string_view key, JsonWalker& levels) {
@@ -225,9 +227,9 @@ void Conversion::AddHost(JsonWalker& walker, std::vector<Server>* servers) const
   servers->push_back(std::move(server));
 }
 
-// An instance is a pod or a single device of a server; all of a node become one server. What the
-// instance says beyond that stays with the server where it is the first, with its first device
-// where there are others.
+// An instance is a pod or a single device of a server; all instances of a node become one server.
+// The other members of an instance are written with the server if it is the first instance of the
+// node and has several devices, else with the first device of the instance.
 void Conversion::AddInstance(JsonWalker& walker, std::vector<Server>* servers,
                              std::vector<std::size_t>* server_of_node) const {
   const std::size_t offset = walker.offset();
@@ -301,7 +303,7 @@ std::string Conversion::RankId(const Server& server, const Device& device, const
   return found == implied_ranks_.end() ? "0" : std::to_string(found->second);
 }
 
-// 2.0: the first address of a network that is the device's own.
+// 2.0: the first IP address of a layer other than the host's.
 std::string Conversion::FirstAddress(const JsonScalar& level_list) const {
   std::string address;
   if (level_list.type != JsonType::kArray) return address;
@@ -396,7 +398,7 @@ void Conversion::WriteServerMembers(const Server& server, const Host& host) {
   } else if (head_.form == Form::kRanks && !node.name.empty() && !node.aliases.empty()) {
     writer_.StringMember("host_ip", node.aliases.front());
   }
-  // The name keeps its place among the others where the table has it.
+  // If the table has server_name, it keeps its position among the other members.
   const std::vector<JsonMember>& others = host.others;
   const auto name = std::find_if(others.begin(), others.end(), [](const JsonMember& member) {
     return member.key == "server_name";

@@ -1,9 +1,9 @@
-// The rank table as a job's signals carry it (JobSummarySignal.HcclJson): one compact JSON text in
-// the shape of ClusterD's job summary, whatever form the job's own table has. docs/rank-tables.md
-// says what is kept and what becomes of it. Shape: ClusterD's summary of a job, fixtures 55 to 62
-// in tests/data/ranktables.
+// Converts a rank table of any form into the one that job signals carry
+// (JobSummarySignal.HcclJson): one compact JSON text in the shape of ClusterD's job summary
+// (fixtures 55 to 62 in tests/data/ranktables). docs/rank-tables.md describes which members are
+// preserved and how they are converted.
 //
-// Pure. Thread safety: a pure function.
+// Thread safety: a pure function.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace assay {
 
-// What is sent while a job has no table that is ready.
+// The text that is sent while the job's table is not ready.
 inline constexpr std::string_view kHcclInitializing = R"({"status":"initializing"})";
 
-// table_text: as the job gave it; table: what ReadRankTable() made of it, accepted. Where either is
-// empty the answer is kHcclInitializing. The answer is valid JSON and UTF-8; ReadRankTable() reads
-// the same ranks from it, and HcclJson() makes the same text of it again. Time and memory are
-// linear in the size of the text.
+// table_text: the job's table. table: the accepted result of ReadRankTable() for it. Returns
+// kHcclInitializing if either is empty. The result is valid JSON and UTF-8, ReadRankTable() reads
+// the same ranks from it, and HcclJson() converts it to the same text. Time and memory are linear
+// in the size of the text.
 std::string HcclJson(std::string_view table_text, const RankTable& table);
 
 }  // namespace assay

@@ -102,7 +102,7 @@ const JsonScalar* HostReader::RankOf(const DeviceObject& device, const std::stri
   return device.rankid.null() ? &host_.rank_id : &device.rankid;
 }
 
-// Fields that never spoil the mapping: a warning at most.
+// Checks fields that do not affect the mapping; they cause at most a warning.
 void HostReader::Judge(const DeviceObject& device) {
   const JsonScalar& ip = device.device_ip;
   const bool is_text = ip.type == JsonType::kString;

@@ -1,5 +1,5 @@
-// Reads hosts with lists of devices: the servers, instances and nodes of all forms but 2.0.
-// Part of rank_table.cc; nothing else includes this.
+// Reads hosts with lists of devices: the servers, instances and nodes of all forms except 2.0.
+// Internal to src/rank_table.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace assay {
 
-// How the forms call the same things, and what differs.
+// The field names of a form, and the rules that differ between the forms.
 struct HostShape {
-  std::string_view id;       // a host's identifying field
-  std::string_view devices;  // its list
-  bool host_rank = false;    // "lab" tables: a rank_id on the host, which then has one device
+  std::string_view id;       // the field that identifies a host
+  std::string_view devices;  // the field with its list of devices
+  bool host_rank = false;    // "lab" tables: the host has the rank_id, and then only one device
   bool device_optional = false;
-  // What HcclJson() makes of other forms: servers without any name (of 2.0), kHostDevice.
+  // Accept what HcclJson() writes for other forms: servers without a name (2.0) and kHostDevice.
   bool converted = false;
 };
 inline constexpr HostShape kServerShape{"server_id", "device", false, false, true};
@@ -36,17 +36,19 @@ struct DeviceObject {
   JsonScalar device_id, rank_id, rankid, device_ip, super_device_id;
 };
 
-// Reads the hosts of one list, one by one, into the builder. Both outlive it.
+// Reads the hosts of one list, one by one, into the builder.
+// REQUIRES: the constructor's arguments outlive it.
 class HostReader {
  public:
   HostReader(const TableHead& head, const HostShape& shape, TableBuilder& builder);
 
-  // The host at walker, which is an object. label: "server 3". False: failed.
+  // Reads the host at walker. Returns false after builder.Fail(). label: "server 3", for messages.
+  // REQUIRES: walker is at an object.
   bool Read(const std::string& label, JsonWalker& walker);
 
   const HostObject& last() const { return host_; }
   bool any_server_name() const { return any_server_name_; }
-  std::size_t node_count() const { return nodes_.size(); }  // distinct ones
+  std::size_t node_count() const { return nodes_.size(); }  // distinct nodes
 
  private:
   bool ReadDevices(const std::string& label, bool unnamed, std::uint32_t node);

@@ -10,7 +10,8 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-// Objects up to this many keys are searched for repeated keys pair by pair, larger ones sorted.
+// Objects with at most this many keys are checked for repeated keys pair by pair; the keys of
+// larger objects are sorted.
 constexpr std::size_t kPairwiseKeys = 8;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -18,7 +19,7 @@ bool IsWord(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// Bytes that may follow one another in a string without a closer look.
+// The bytes that need no further check inside a string.
 constexpr std::array<bool, 256> PlainBytes() {
   std::array<bool, 256> plain{};
   for (std::size_t byte = 0x20; byte < 0x80; ++byte) plain[byte] = byte != '"' && byte != '\\';
@@ -31,7 +32,7 @@ struct KeyAt {
   std::size_t offset;
 };
 
-// Recursive descent, as deep as the limit allows. Each step answers false once fault_ is set.
+// A recursive descent parser, bounded by limits.depth. Each step returns false once fault_ is set.
 class Checker {
  public:
   Checker(std::string_view text, const JsonLimits& limits) : text_(text), limits_(limits) {}
@@ -59,7 +60,7 @@ class Checker {
     return false;
   }
 
-  // What stands at the position, for messages.
+  // The text at the current position, for messages.
   std::string Found() const {
     std::size_t end = position_;
     while (end < text_.size() && end - position_ < 24 && IsWord(text_[end])) ++end;
@@ -143,7 +144,8 @@ class Checker {
     return true;
   }
 
-  // At what follows a member or an element: a comma and then one more, or the closing bracket.
+  // Checks the text after a member or an element: a comma and then another one (*more is true), or
+  // the closing bracket, which is not consumed.
   bool Separator(char close, bool* more) {
     if (AtEnd()) return FailAtEnd();
     const std::size_t comma = position_;
@@ -185,7 +187,7 @@ class Checker {
     return Fail(key.offset, "key " + Quoted(key.key) + " appears twice in one object");
   }
 
-  // scalar, where given, gets what is between the quotes.
+  // Sets *scalar to the text between the quotes, unless scalar is null.
   bool String(JsonScalar* scalar) {
     const std::size_t open = position_++;
     bool escaped = false;
@@ -225,7 +227,7 @@ class Checker {
     unsigned unit = 0;
     if (!HexUnit(start, &unit)) return false;
     if (unit < 0xD800 || unit > 0xDFFF) return true;
-    // A character beyond U+FFFF is written as two units; half of one is no character.
+    // A character beyond U+FFFF is written as a pair of surrogates; one of them alone is invalid.
     for (const char expected : std::string_view("\\u")) {
       if (AtEnd()) return FailAtEnd();
       if (unit > 0xDBFF || text_[position_++] != expected) return FailSurrogate(start);
@@ -234,7 +236,7 @@ class Checker {
     if (!HexUnit(start, &low)) return false;
     return (low >= 0xDC00 && low <= 0xDFFF) || FailSurrogate(start);
   }
-  bool FailSurrogate(std::size_t start) { return Fail(start, "half a surrogate pair in a string"); }
+  bool FailSurrogate(std::size_t start) { return Fail(start, "unpaired surrogate in a string"); }
 
   bool HexUnit(std::size_t start, unsigned* unit) {
     for (int i = 0; i < 4; ++i) {
@@ -261,7 +263,7 @@ class Checker {
     const std::size_t first = position_;
     if (!Digits()) return false;
     if (text_[first] == '0' && position_ > first + 1) {
-      return Fail(first, "number with a leading zero (JSON has none; quote it?)");
+      return Fail(first, "number with a leading zero, which JSON does not allow (quote it?)");
     }
     if (!AtEnd() && Current() == '.') {
       ++position_;
@@ -290,9 +292,9 @@ class Checker {
   const std::string_view text_;
   const JsonLimits limits_;
   std::size_t position_ = 0;
-  std::size_t elements_ = 0;         // of the array whose separator is looked at
+  std::size_t elements_ = 0;         // elements so far of the array whose separator is checked
   std::vector<KeyAt> keys_;          // of all open objects, the outermost first
-  std::deque<std::string> decoded_;  // keys with escape sequences; a deque does not move them
+  std::deque<std::string> decoded_;  // decoded keys; a deque, so that keys_ can refer to them
   std::optional<JsonFault> fault_;
 };
 

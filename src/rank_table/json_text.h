@@ -1,16 +1,18 @@
-// Strict JSON (RFC 8259) in two steps, for files that people and half-written programs give us:
-// CheckJson() judges the whole text and says what is wrong in words a person can act on; JsonWalker
-// then goes through a text that passed, without building a tree.
+// Reads strict JSON (RFC 8259) in two steps: CheckJson() checks the whole text and returns an error
+// that a user can act on; JsonWalker then iterates over a text that passed, without building a
+// tree.
 //
-// Why not the library that the rest of Assay uses: a tree of a large rank table takes 20 times the
-// file, and an event interface has no places for values. Tests compare both on many texts.
+// nlohmann::json, which the rest of Assay uses, does not fit: its tree of a large rank table takes
+// 20 times the size of the file, and its event interface has no offsets of values. Tests compare
+// both on many texts.
 //
-// Allowed beyond the standard: a UTF-8 byte order mark. Refused though the standard is silent: keys
-// that appear twice in an object, nesting and objects beyond the limits.
+// Accepted beyond the standard: a UTF-8 byte order mark. Refused beyond the standard: a key that
+// appears twice in an object, and nesting or objects beyond the limits.
 //
-// Memory: CheckJson() holds the keys of open objects only (limits.depth * limits.keys entries at
-// most). Time is linear, but for the sorting of an object's keys.
-// Lifetime: everything here refers to the text it was made from. Thread safety: values.
+// Memory: CheckJson() holds only the keys of open objects (at most limits.depth * limits.keys
+// entries). Time is linear, except for sorting the keys of an object.
+// Lifetime: every object here refers to the text it was made from.
+// Thread safety: values.
 #pragma once
 
 #include <cstddef>
@@ -26,18 +28,18 @@ struct JsonLimits {
 };
 
 struct JsonFault {
-  bool at_end = false;     // right so far, but the text ends too soon; offset is its size
+  bool at_end = false;     // the text is valid so far but incomplete; offset is its size
   std::size_t offset = 0;  // bytes from the start of the text
-  std::string text;        // without place, under 300 bytes
+  std::string text;        // without the position, under 300 bytes
 };
 
-// Nothing: text is one JSON value.
+// Returns no value if text is one JSON value.
 std::optional<JsonFault> CheckJson(std::string_view text, const JsonLimits& limits = {});
 
-// The line, from 1, on which offset lies.
+// The number, from 1, of the line that contains offset.
 std::size_t LineAt(std::string_view text, std::size_t offset);
 
-// Nothing but white space, with or without a byte order mark (or the first bytes of one).
+// Whether text has only white space, with or without a byte order mark or its first bytes.
 bool IsBlank(std::string_view text);
 
 enum class JsonType { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
@@ -45,24 +47,27 @@ enum class JsonType { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
 // "a string", "an array" ...
 std::string_view WithArticle(JsonType type);
 
-// A value that is not walked into; kNull where a member is absent.
+// A value without its members or elements. kNull also stands for an absent member.
 struct JsonScalar {
   JsonType type = JsonType::kNull;
   bool escaped = false;    // raw has escape sequences
   std::size_t offset = 0;  // of the value's first byte
-  std::string_view raw;    // string: what is between the quotes; number: as written; others: empty
+  std::string_view raw;    // string: the text between the quotes; number: as written; else empty
 
   bool null() const { return type == JsonType::kNull; }
   std::string Text() const;  // raw with its escape sequences resolved
 };
 
-// REQUIRES: text passed CheckJson(). Each visitor may consume the value it stands at, wholly, by
-// one call; what it leaves is skipped. A visitor that answers false ends the walk, and the walker
-// with it.
+// Iterates over the members and elements of a text.
+//
+// A visitor may consume the value it gets with one call, completely; the walker skips a value that
+// the visitor does not consume. A visitor that returns false ends the walk, and the walker must not
+// be used further.
+// REQUIRES: text passed CheckJson().
 class JsonWalker {
  public:
-  explicit JsonWalker(std::string_view text);             // stands at the text's value
-  JsonWalker(std::string_view text, std::size_t offset);  // stands at the value at offset
+  explicit JsonWalker(std::string_view text);             // begins at the text's value
+  JsonWalker(std::string_view text, std::size_t offset);  // begins at the value at offset
 
   JsonType type() const;
   std::size_t offset() const { return position_; }
@@ -93,14 +98,16 @@ class JsonWalker {
     return true;
   }
 
-  JsonScalar Scalar();  // consumes the value, whatever it is
+  JsonScalar Scalar();  // consumes a value of any type
   void Skip();
 
  private:
   char Current() const { return text_[position_]; }
   void SkipSpace();
-  bool Enter(char close);  // past the bracket; false: empty, past it all
-  bool Next(char close);   // past a comma; false: past the closing bracket
+  // Moves past the opening bracket; past the closing one too, and returns false, if it is empty.
+  bool Enter(char close);
+  // Moves past the comma and returns true, or past the closing bracket and returns false.
+  bool Next(char close);
   std::string_view Key(std::string* decoded);
   JsonScalar String();
 

@@ -33,7 +33,8 @@ void AppendUtf8(unsigned code_point, std::string* text) {
   }
 }
 
-// raw begins with a valid escape sequence; answers its length.
+// Appends the character of the escape sequence at the front of raw and returns the length of the
+// sequence. REQUIRES: the sequence is valid.
 std::size_t AppendEscape(std::string_view raw, std::string* text) {
   constexpr std::string_view kLetters = "bfnrt";
   constexpr std::string_view kMeanings = "\b\f\n\r\t";
@@ -59,7 +60,7 @@ std::string_view WithArticle(JsonType type) {
       return "null";
     case JsonType::kFalse:
     case JsonType::kTrue:
-      return "a truth value";
+      return "a boolean";
     case JsonType::kNumber:
       return "a number";
     case JsonType::kString:
@@ -186,7 +187,7 @@ void JsonWalker::Skip() {
         break;
       default:
         if (depth > 0) {
-          ++position_;  // within brackets the rest needs no telling apart
+          ++position_;  // within brackets, any other byte can be skipped
         } else {
           position_ = std::min(text_.find_first_of(",]} \t\r\n", position_), text_.size());
         }

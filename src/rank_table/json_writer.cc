@@ -13,7 +13,7 @@ std::string_view ValueAt(std::string_view source, std::size_t offset) {
   return source.substr(offset, walker.offset() - offset);
 }
 
-// The length of the string literal at the front of value, quotes included.
+// The length of the string literal at the front of value, including the quotes.
 std::size_t LiteralLength(std::string_view value) {
   std::size_t end = 1;
   while (value[end] != '"') end += value[end] == '\\' ? 2 : 1;
@@ -22,7 +22,8 @@ std::size_t LiteralLength(std::string_view value) {
 
 }  // namespace
 
-// A value that is complete never ends in an opening bracket, a key always in a colon.
+// Writes the comma before a value or key, if one is needed. A complete value never ends in an
+// opening bracket, and a key always ends in a colon.
 void JsonWriter::Separate() {
   const char last = written_.empty() ? '[' : written_.back();
   if (last != '[' && last != '{' && last != ':') written_ += ',';
@@ -75,7 +76,7 @@ void JsonWriter::Copy(std::size_t offset) {
   Separate();
   std::string_view value = ValueAt(source_, offset);
   while (!value.empty()) {
-    // Up to the next white space or string; strings are copied whole.
+    // Copies up to the next white space or string, then copies a string completely.
     const std::size_t plain = std::min(value.find_first_of(" \t\r\n\""), value.size());
     written_ += value.substr(0, plain);
     value.remove_prefix(plain);

@@ -1,8 +1,9 @@
-// Writes compact JSON: own values, and values copied from a text that passed CheckJson(), without
-// building a tree.
+// Writes compact JSON, from given values and from values copied out of a text that passed
+// CheckJson(), without building a tree.
 //
-// Memory: the text that is written. Lifetime: refers to the text it copies from. Thread safety:
-// values.
+// Memory: the written text.
+// Lifetime: refers to the text it copies from.
+// Thread safety: values.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@
 
 namespace assay {
 
-// A member of an object in the text: its key with escape sequences resolved, where its value is.
+// A member of an object in the text: its key with escape sequences resolved, and the offset of its
+// value.
 struct JsonMember {
   std::string key;
   std::size_t offset = 0;
@@ -23,14 +25,14 @@ class JsonWriter {
  public:
   explicit JsonWriter(std::string_view source) : source_(source) {}
 
-  // Values: in an array, or after Key().
+  // Each of these writes a value, or begins or ends one: in an array, or after Key().
   void OpenObject();
   void CloseObject() { written_ += '}'; }
   void OpenArray();
   void CloseArray() { written_ += ']'; }
   void String(std::string_view utf8);
   void Number(std::string_view digits);
-  void Copy(std::size_t offset);  // the value at offset of the source, without white space
+  void Copy(std::size_t offset);  // copies the value at offset of the source, without white space
 
   void Key(std::string_view utf8);
   void StringMember(std::string_view key, std::string_view utf8) {
@@ -48,7 +50,7 @@ class JsonWriter {
   std::string written_;
 };
 
-// How deep the value at offset nests: 0 for what is no array and no object.
+// The nesting depth of the value at offset: 0 unless it is an array or an object.
 std::size_t JsonDepth(std::string_view source, std::size_t offset);
 
 }  // namespace assay

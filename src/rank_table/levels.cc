@@ -1,5 +1,5 @@
-// rank_list, the form of 2.0: a flat list of ranks; where a rank runs is told by its network
-// levels.
+// Reads rank_list, the form of 2.0: a flat list of ranks, whose network levels name the node of
+// each rank.
 #include <cstdint>
 #include <vector>
 
@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kLevels = 8;
 constexpr std::size_t kAddresses = 24;
 constexpr std::size_t kPorts = 16;
-constexpr std::uint64_t kNodeLayer = 0;  // its net_instance_id names the node
-constexpr std::uint64_t kHostLayer = 3;  // its addresses are the host's
+constexpr std::uint64_t kNodeLayer = 0;  // this net_layer's net_instance_id names the node
+constexpr std::uint64_t kHostLayer = 3;  // this net_layer has the host's addresses
 
 struct RankObject {
   std::size_t offset = 0;
@@ -55,7 +55,7 @@ Level ReadLevel(JsonWalker& walker) {
   return level;
 }
 
-// What the levels of one rank say.
+// Reads the node name and the host addresses from the levels of one rank.
 class LevelReader {
  public:
   LevelReader(const TableHead& head, std::string label, TableBuilder& builder)
@@ -78,7 +78,7 @@ class LevelReader {
                                                std::string(expected));
   }
 
-  // An array that may be absent or empty, but not longer than documented.
+  // Visits the elements of an array that may be absent or empty; fails if it has more than `limit`.
   template <class Visit>
   bool ForEachOptional(const JsonScalar& list, std::string_view key, std::size_t limit,
                        Visit&& visit) {

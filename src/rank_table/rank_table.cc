@@ -43,9 +43,9 @@ struct Form {
   std::string_view list;
   JsonScalar TableHead::*field;
   bool (*read)(const TableHead&, TableBuilder&, TableRules*);
-  std::string_view version;  // the one that always comes with it; "": several do
+  std::string_view version;  // the only version with this list; "": several versions have it
 };
-// The first list that is there decides, whatever the version says.
+// In order of precedence: the first list in the table decides the form, regardless of the version.
 constexpr Form kForms[] = {
     {"server_list", &TableHead::server_list, ReadServerList, ""},
     {"rank_list", &TableHead::rank_list, ReadRankList, "2.0"},
@@ -78,7 +78,7 @@ std::size_t Length(const TableHead& head, const JsonScalar& array) {
   return count;
 }
 
-// No list that we read; what it may be instead.
+// Fails because the table has no supported list; names the kind of file if it is a known one.
 bool FailWithoutList(const TableHead& head, TableBuilder& builder) {
   const bool prefill = !head.prefill_device_list.null();
   const bool decode = !head.decode_device_list.null();
@@ -99,7 +99,7 @@ bool FailWithoutList(const TableHead& head, TableBuilder& builder) {
                                          : " (found " + head.keys + "): not a rank table"));
 }
 
-// Only a 2.0 table may leave status out.
+// Only a 2.0 table may omit status.
 bool CheckStatus(const TableHead& head, bool v2, TableBuilder& builder) {
   const JsonScalar& status = head.status;
   if (status.null()) return v2 || builder.Fail("status is missing (expected completed)");
@@ -122,13 +122,13 @@ bool CheckVersion(const TableHead& head, const Form& form, TableBuilder& builder
   if (!known) {
     builder.Warn("unknown version " + Quoted(version.Text()) + read_as);
   } else if (!fits) {
-    builder.Warn("version " + Quoted(version.raw) + " does not go with " + std::string(form.list) +
+    builder.Warn("version " + Quoted(version.raw) + " does not match " + std::string(form.list) +
                  read_as);
   }
   return true;
 }
 
-// Counts of the whole table that may stand beside any list.
+// Checks the counts of the whole table, which may appear with any list.
 bool CheckTotals(const TableHead& head, TableBuilder& builder) {
   const std::size_t ranks = builder.rank_count();
   const std::string has = "the table lists " + Count(ranks, "rank", "ranks");
@@ -137,7 +137,7 @@ bool CheckTotals(const TableHead& head, TableBuilder& builder) {
          builder.DeclaredCount(head.device_num, "device_num", "", ranks, has);
 }
 
-// What is said of text before its content is looked at; nothing: it is one JSON object.
+// Returns no value if text is one JSON object, else the final reading.
 std::optional<TableReading> JudgeText(std::string_view text, const RankTableLimits& limits) {
   const auto reject = [](std::string error) {
     return TableReading{TableVerdict::kReject, {}, std::move(error)};

@@ -1,12 +1,13 @@
 // Reads a rank table: which rank of a job runs on which device of which node.
 //
-// Every form that training jobs on Ascend really come with is read (docs/rank-tables.md):
+// Supports every form that training jobs on Ascend use in practice (docs/rank-tables.md):
 // server_list (HCCL 1.0, 1.2, OXC 1.4, ClusterD's job summary), rank_list (2.0), group_list (0.1
-// "lab" and "cloud") and node_list (1.1). Only the mapping is kept; who needs more of a table (job
-// signals) reads the raw text again. The rules, with their sources, are in
+// "lab" and "cloud") and node_list (1.1). The result has only the mapping; job signals, which need
+// more of a table, read the raw text again. The rules, with their sources, are in
 // tests/data/ranktables/README.md.
 //
-// Pure: no I/O, no clock. Thread safety: values.
+// Pure: no I/O, no clock.
+// Thread safety: values.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace assay {
 
-// The device_id of a rank that runs on the host's processor, in a ClusterD table.
+// In a ClusterD table, the device_id of a rank that runs on the host's processor.
 inline constexpr std::string_view kHostDevice = "-1";
 
 struct RankPlace {
@@ -30,32 +31,35 @@ struct RankPlace {
 
 struct TableNode {
   // server_name, else server_id, else host_ip; node_addr in 1.1; net_instance_id of net_layer 0 in
-  // 2.0. Unique in the table, without control characters. Empty: a 2.0 table does not say.
+  // 2.0. Unique in the table, without control characters. Empty if a 2.0 table does not name the
+  // node.
   std::string name;
-  // IP addresses of the host that no other node of the table claims (host_ip; 2.0: addresses of
-  // net_layer 3), by which its agent may be found when no agent has the name. Never the name
-  // itself.
+  // IP addresses of the host (host_ip; 2.0: addresses of net_layer 3) that no other node of the
+  // table has. They identify the node's agent if no agent has the name. Never the name itself.
   std::vector<std::string> aliases;
 };
 
-// Ranks ascend, each once; a device (but -1) of a node appears once; every node has a rank.
+// Invariants:
+// 1. Ranks are unique and ascend.
+// 2. A device of a node, except -1, appears once.
+// 3. Every node has a rank.
 struct RankTable {
   std::vector<TableNode> nodes;  // in the order of the table
   std::vector<RankPlace> ranks;
-  std::vector<std::string> warnings;  // at most one of a kind, each under 1 KB, without the source
+  std::vector<std::string> warnings;  // at most one of each kind, each under 1 KB, without source
 };
 
 struct RankTableLimits {
   std::size_t bytes = std::size_t{64} << 20;
   std::uint32_t ranks = 65'536;     // also the bound of rank ids; documented for 2.0
-  std::uint32_t device_id_v1 = 15;  // the highest; 7 on the first 910
-  std::uint32_t device_id_v2 = 64;
+  std::uint32_t device_id_v1 = 15;  // the highest device id before 2.0; 7 on the first 910
+  std::uint32_t device_id_v2 = 64;  // the highest device id in 2.0
 };
 
 enum class TableVerdict {
   kAccept,
-  kAcceptWarn,  // the mapping is safe, the warnings should be seen
-  kNotReady,    // may be right soon: empty, half written, or says itself that it is not complete
+  kAcceptWarn,  // the mapping is safe, but the user should see the warnings
+  kNotReady,    // may become valid soon: empty, half written, or its status is initializing
   kReject,
 };
 
@@ -64,15 +68,15 @@ std::string_view VerdictName(TableVerdict verdict);  // accept, accept-warn, not
 struct TableReading {
   TableVerdict verdict = TableVerdict::kReject;
   RankTable table;    // empty unless accepted
-  std::string error;  // empty if accepted; else source, place and value, valid UTF-8 under 1 KB
+  std::string error;  // empty if accepted; else source, line and value, valid UTF-8 under 1 KB
 
   bool accepted() const {
     return verdict == TableVerdict::kAccept || verdict == TableVerdict::kAcceptWarn;
   }
 };
 
-// text: what the file holds. source: the file or job, for errors. Anything is a valid argument;
-// time is linear in the size of text, memory beyond the answer a few dozen bytes per rank.
+// text: the content of the file; any bytes are allowed. source: the file or job, for errors. Time
+// is linear in the size of text. Besides the result it needs a few dozen bytes of memory per rank.
 TableReading ReadRankTable(std::string_view text, std::string_view source,
                            const RankTableLimits& limits = {});
 

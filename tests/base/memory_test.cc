@@ -8,7 +8,7 @@
 using namespace assay;
 using namespace std::chrono_literals;
 
-TEST_CASE("memory is given back once it is quiet") {
+TEST_CASE("memory is returned once after a quiet period") {
   MemoryKeeper keeper;
   const auto start = MemoryKeeper::Clock::now();
   keeper.Worked(start);
@@ -23,7 +23,7 @@ TEST_CASE("memory is given back once it is quiet") {
   CHECK(keeper.Due(start + 1h + 2s));
 }
 
-TEST_CASE("memory is given back now and then where work never ends, and once more after it") {
+TEST_CASE("memory is returned periodically under continuous work, and once after it ends") {
   MemoryKeeper keeper;
   const auto start = MemoryKeeper::Clock::now();
   int times = 0;
@@ -38,7 +38,7 @@ TEST_CASE("memory is given back now and then where work never ends, and once mor
   CHECK_FALSE(keeper.owes());
 }
 
-TEST_CASE("giving memory back leaves what is in use") {
+TEST_CASE("returning memory does not affect memory in use") {
   std::vector<std::unique_ptr<std::string>> kept;
   {
     std::vector<std::unique_ptr<std::string>> made;

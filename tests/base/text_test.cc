@@ -8,7 +8,7 @@
 
 using namespace assay;
 
-TEST_CASE("outside text is shown without what could spoil a terminal or a message") {
+TEST_CASE("Shown escapes control characters, bidirectional marks and invalid UTF-8") {
   CHECK(Shown("node_0") == "node_0");
   CHECK(Shown("") == "");
   CHECK(Shown("a\nb\tc\x1b[1m\x7f") == "a\\nb\\tc\\u001b[1m\\u007f");
@@ -38,7 +38,7 @@ TEST_CASE("long text is cut between characters") {
   }
 }
 
-TEST_CASE("UTF-8 is told from what is not") {
+TEST_CASE("Utf8Length distinguishes valid, invalid and incomplete UTF-8") {
   CHECK(Utf8Length("a") == 1);
   CHECK(Utf8Length("\xC3\xA4") == 2);
   CHECK(Utf8Length("\xED\x9F\xBF") == 3);
@@ -53,13 +53,13 @@ TEST_CASE("UTF-8 is told from what is not") {
   CHECK(CharacterCount("节点1") == 3);
 }
 
-TEST_CASE("counts are named in singular and plural") {
+TEST_CASE("Count uses the singular for 1 and the plural otherwise") {
   CHECK(Count(1, "entry", "entries") == "1 entry");
   CHECK(Count(0, "entry", "entries") == "0 entries");
   CHECK(Count(2, "entry", "entries") == "2 entries");
 }
 
-TEST_CASE("addresses are told from other text") {
+TEST_CASE("IP addresses are distinguished from other text") {
   for (const char* address :
        {"0.0.0.0", "192.0.2.1", "255.255.255.255", "::", "::1", "2001:db8::10", "1:2:3:4:5:6:7:8",
         "1::8", "1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8", "::ffff:192.0.2.1", "1:2:3:4:5:6:192.0.2.1",
@@ -105,7 +105,7 @@ TEST_CASE("addresses are told from other text") {
   }
 }
 
-TEST_CASE("printable text is kept, anything else is replaced") {
+TEST_CASE("Printable keeps printable text and replaces everything else") {
   CHECK(Printable("", 10).empty());
   CHECK(Printable("voltage 850 mV", 100) == "voltage 850 mV");
   CHECK(Printable("two\nlines\tand\x7F", 100) == "two lines and ");
@@ -118,7 +118,7 @@ TEST_CASE("printable text is kept, anything else is replaced") {
   CHECK(Printable(std::string("\0\1", 2), 100) == "  ");
 }
 
-TEST_CASE("text that is too long is cut at a character") {
+TEST_CASE("Printable cuts long text between characters") {
   CHECK(Printable("abcdef", 6) == "abcdef");
   CHECK(Printable("abcdefg", 6) == "abc...");
   CHECK(Printable("ab电压电", 8) == "ab电...");
@@ -127,7 +127,7 @@ TEST_CASE("text that is too long is cut at a character") {
   CHECK(Printable("abcd", 3) == "...");
 }
 
-TEST_CASE("random bytes become printable text within the bound, which stays as it is") {
+TEST_CASE("Printable is bounded and idempotent on random bytes") {
   std::mt19937 random(3);
   for (int round = 0; round < 20000; ++round) {
     std::string text(random() % 40, '\0');

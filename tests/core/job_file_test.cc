@@ -71,13 +71,14 @@ TEST_CASE("what is wrong in it is said with file, line and value") {
       {"'assay':'x',", "line 2: assay is a string, not an object"},
       {"'assay':[],", "line 2: assay is an array, not an object"},
       {"'assay':{'name':'n',\n'nam':1},",
-       "line 3: assay.nam is unknown; known are name, namespace, framework, masterAddr, "
+       "line 3: assay.nam is not a known field; known fields are name, namespace, framework, "
+       "masterAddr, "
        "sharedTorIp"},
       {"'assay':{\n\n'masterAddr':17},", "line 4: assay.masterAddr is 17, not a string"},
       {"'assay':{'name':{}},", "line 2: assay.name is an object, not a string"},
-      {"'assay':{'name':'a\\nb'},", "line 2: assay.name has control characters: \"a\\nb\""},
+      {"'assay':{'name':'a\\nb'},", "line 2: assay.name contains control characters: \"a\\nb\""},
       {"'assay':{'name':'" + std::string(1025, 'n') + "'},",
-       "line 2: assay.name has 1025 bytes; at most 1024"},
+       "line 2: assay.name is 1025 bytes long; the limit is 1024"},
   };
   for (const auto& [more, error] : wrong) {
     const JobFileReading reading = Read(Table(more));
@@ -181,7 +182,7 @@ TEST_CASE("a job that is deleted stays away until its file changes") {
   const Answer deleted = world.Delete("j");
   CHECK(deleted.code == 0);
   CHECK(deleted.text ==
-        "its file in the jobs directory still stands: the job is applied again when that changes");
+        "its file still exists in the jobs directory; the job is applied again if that changes");
   world.Restart();
   CHECK(!world.File("j", "1", JobState::kRunning).changed);
   CHECK(!world.Has("j"));

@@ -177,7 +177,7 @@ class JobsDirectory(unittest.TestCase):
         self.assertEqual(self.bench.run('job', 'status', 'ended', 'complete').returncode, 0)
         done = self.bench.run('job', 'delete', 'deleted')
         self.assertEqual(done.returncode, 0)
-        self.assertIn('its file in the jobs directory still stands', done.stderr)
+        self.assertIn('its file still exists in the jobs directory', done.stderr)
         self.stop()
         os.unlink(self.path('gone'))
         self.write('new', table(1))

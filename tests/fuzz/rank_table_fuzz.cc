@@ -1,6 +1,6 @@
-// Any bytes at all are a rank table's text: the answer must be sane, and so
-// must be what job signals make of it. Built for libFuzzer with
-// -Dfuzz=true (clang), and always with replay.cc, which feeds it the fixtures and random damage.
+// Fuzz target: reads arbitrary bytes as a rank table and checks the invariants of the reading and
+// of the JSON that job signals make from it. Built for libFuzzer with -Dfuzz=true (clang), and
+// always with replay.cc, which feeds it the fixtures and random mutations.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

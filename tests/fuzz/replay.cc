@@ -1,5 +1,7 @@
-// usage: replay FOLDER COUNT: feeds a fuzz target each file of FOLDER, then COUNT random mutations
-// of them, the same on every run. A plain program, for compilers without libFuzzer.
+// Runs a fuzz target without libFuzzer, for other compilers. Usage: replay FOLDER COUNT.
+//
+// Feeds the target each file of FOLDER, then COUNT random mutations of these files, the same on
+// every run.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +57,7 @@ class Mutator {
         if (!other.empty()) text->insert(at, other.substr(Below(other.size()), length));
         break;
       default:
-        // A token for a token: keeps the text JSON more often than single bytes do.
+        // Replaces a whole value: the text stays valid JSON more often than after byte edits.
         static constexpr const char* kTokens[] = {"\"0\"", "7",    "null", "[]",  "{}",
                                                   "\"\"",  "true", "-1",   "1e9", "\"\\u0041\""};
         const std::size_t colon = text->find(':', at);

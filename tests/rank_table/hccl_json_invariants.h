@@ -1,4 +1,4 @@
-// What holds of HcclJson() whatever the table was: for property tests and the fuzzer.
+// Invariants of HcclJson() for any table; used by property tests and the fuzzer.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ inline std::vector<RankTriple> RankTriples(const RankTable& table) {
   return triples;
 }
 
-// Empty, or what is broken. reading: ReadRankTable(text), accepted or not.
+// Returns the broken invariant, or "". reading: ReadRankTable(text), accepted or not.
 inline std::string BrokenHcclJson(std::string_view text, const TableReading& reading) {
   const std::string json = HcclJson(text, reading.table);
   if (CheckJson(json)) return "not JSON: " + json;

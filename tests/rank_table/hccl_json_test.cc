@@ -28,13 +28,13 @@ std::string Sent(const std::string& text) {
   return HcclJson(text, reading.table);
 }
 
-// Single quotes for double ones.
+// Replaces single quotes with double quotes.
 std::string Quotes(std::string text) {
   for (char& c : text) c = c == '\'' ? '"' : c;
   return text;
 }
 
-// The ranks as a subscriber reads them, who knows ClusterD's shape alone.
+// Reads the ranks as a subscriber that supports only ClusterD's shape.
 std::vector<RankTriple> ShapeTriples(const Json& sent) {
   std::map<std::int32_t, RankTriple> by_rank;
   for (const Json& server : sent.at("server_list")) {
@@ -63,7 +63,7 @@ TEST_CASE("a table that is not ready is sent as initializing") {
   CHECK(HcclJson(ready, {}) == kHcclInitializing);
 }
 
-TEST_CASE("every fixture that is accepted is sent whole, in ClusterD's shape") {
+TEST_CASE("every accepted fixture is sent completely, in ClusterD's shape") {
   const Json expected = Json::parse(ReadFixture("EXPECTED.json"));
   int accepted = 0;
   for (const auto& [name, want] : expected.items()) {
@@ -83,7 +83,7 @@ TEST_CASE("every fixture that is accepted is sent whole, in ClusterD's shape") {
   CHECK(accepted > 25);
 }
 
-TEST_CASE("a table of ClusterD is sent as it is") {
+TEST_CASE("a ClusterD table is sent unchanged") {
   for (const char* name : {"55_clusterd_complete_a3.json", "60_clusterd_two_pods_one_node.json",
                            "62_clusterd_heterogeneous_rank_gap.json"}) {
     Json table = Json::parse(ReadFixture(name));
@@ -92,7 +92,7 @@ TEST_CASE("a table of ClusterD is sent as it is") {
   }
 }
 
-TEST_CASE("what Assay does not know is kept, but for its own object") {
+TEST_CASE("unknown members are preserved, except Assay's own object") {
   const std::string text =
       "{\"version\": \"1.2\", \"x\": [ 1, {\"a b\" : \"c  d\"} ], \"assay\": {\"name\": \"n\"},"
       "\"status\": \"completed\", \"server_list\": [{\"z\\u0001\\\"\": null, \"server_id\": 7,"
@@ -107,7 +107,7 @@ TEST_CASE("what Assay does not know is kept, but for its own object") {
         "\"super_pod_list\":[{\"super_pod_id\":\"p\",\"server_list\":[{\"server_id\":\"7\"}]}]}");
 }
 
-TEST_CASE("every key of a fixture with servers is there again") {
+TEST_CASE("every key of a fixture with servers is preserved") {
   const Json expected = Json::parse(ReadFixture("EXPECTED.json"));
   for (const auto& [name, want] : expected.items()) {
     INFO(name);
@@ -131,7 +131,7 @@ TEST_CASE("every key of a fixture with servers is there again") {
   }
 }
 
-TEST_CASE("instances become servers, and keep what they say") {
+TEST_CASE("instances become servers and keep their members") {
   const std::string table = Quotes(R"({'status':'completed','group_count':'1','job':'j',
     'group_list':[{'group_name':'g','instance_list':[
       {'pod_name':'p0','server_id':'a','host_ip':'192.0.2.1','server_sn':'S','devices':[
@@ -151,7 +151,7 @@ TEST_CASE("instances become servers, and keep what they say") {
                "'server_count':'2','total':1,'version':'1.0','group_count':'1','job':'j'}"));
 }
 
-TEST_CASE("ranks of 2.0 are put together by node, with their levels and an address") {
+TEST_CASE("2.0 ranks are grouped by node, with their levels and an address") {
   const std::string table = Quotes(R"({'version':'2.0','rank_count':3,'rank_list':[
     {'rank_id':1,'device_id':40,'local_id':5,'level_list':[
       {'net_layer':0,'net_instance_id':'b','rank_addr_list':[{'addr_type':'EID','addr':'00ff'}]},
@@ -187,7 +187,7 @@ TEST_CASE("a rank on the host's processor has device -1") {
                "'server_count':'1','total':1,'version':'1.1'}"));
 }
 
-TEST_CASE("random tables of every form are sent whole") {
+TEST_CASE("random tables of every form are sent completely") {
   for (const WrittenForm form : kWrittenForms) {
     for (std::uint32_t seed = 0; seed < 200; ++seed) {
       TableWriter writer(seed);
@@ -202,7 +202,7 @@ TEST_CASE("random tables of every form are sent whole") {
   }
 }
 
-TEST_CASE("objects as large and as deep as are read can be sent and read again") {
+TEST_CASE("objects at the size and depth limits can be sent and read again") {
   std::string keys;
   for (int i = 0; i < 9'996; ++i) keys += ",'k" + std::to_string(i) + "':0";
   std::string deep = "1";

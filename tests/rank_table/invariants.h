@@ -1,4 +1,4 @@
-// What holds of every answer of ReadRankTable(), whatever the text was: for property tests and the
+// Invariants of every result of ReadRankTable(), for any text; used by property tests and the
 // fuzzer.
 #pragma once
 
@@ -21,7 +21,7 @@ inline bool IsPlainUtf8(std::string_view text) {
   return true;
 }
 
-// Empty, or what is broken.
+// Returns the broken invariant, or "".
 inline std::string BrokenInvariant(const TableReading& reading) {
   constexpr std::size_t kMessageBytes = 1024;
   const RankTable& table = reading.table;

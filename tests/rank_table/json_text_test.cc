@@ -18,7 +18,7 @@ JsonFault FaultOf(const std::string& text, const JsonLimits& limits = {}) {
   return *fault;
 }
 
-// The library's judgement; numbers beyond a double are JSON for us and not for it.
+// The verdict of nlohmann::json. It refuses numbers beyond a double, which CheckJson() accepts.
 enum class Judgement { kJson, kOther, kNumberTooBig };
 Judgement JudgementOf(const std::string& text) {
   try {
@@ -30,7 +30,7 @@ Judgement JudgementOf(const std::string& text) {
   }
 }
 
-// The value at walker, as the library would have it.
+// The value at walker as an nlohmann::json value.
 json Rebuild(JsonWalker& walker) {
   switch (walker.type()) {
     case JsonType::kObject: {
@@ -63,7 +63,7 @@ json Rebuild(JsonWalker& walker) {
 
 }  // namespace
 
-TEST_CASE("what is not JSON is said with its place") {
+TEST_CASE("invalid JSON is reported with its offset") {
   struct Case {
     const char* text;
     std::size_t offset;
@@ -95,9 +95,9 @@ TEST_CASE("what is not JSON is said with its place") {
       {"{\"a\":\"x\ny\"}", 7, "control character '\\n' in a string"},
       {"[\"\\q\"]", 2, "unknown escape"},
       {"[\"\\u12g4\"]", 2, "four hexadecimal digits"},
-      {"[\"\\ud800x\"]", 2, "half a surrogate pair"},
-      {"[\"\\ud800\\u0041\"]", 2, "half a surrogate pair"},
-      {"[\"\\udc00\"]", 2, "half a surrogate pair"},
+      {"[\"\\ud800x\"]", 2, "unpaired surrogate"},
+      {"[\"\\ud800\\u0041\"]", 2, "unpaired surrogate"},
+      {"[\"\\udc00\"]", 2, "unpaired surrogate"},
       {"[\"a\xFF\"]", 3, "not UTF-8: byte '\\xff'"},
       {"[\"\xC0\xAF\"]", 2, "not UTF-8"},
       {"[\xC3\xA4]", 1, "expected a value, found 'ä'"},
@@ -115,7 +115,7 @@ TEST_CASE("what is not JSON is said with its place") {
   }
 }
 
-TEST_CASE("a text that only ends too soon is told from a wrong one") {
+TEST_CASE("truncated JSON is distinguished from invalid JSON") {
   const std::string whole =
       R"( {"a\n\u00e4\ud83d\ude80": [1, -2.5e+3, true, false, null, "x", {}, []], "b": "ä" })";
   REQUIRE_FALSE(CheckJson(whole).has_value());
@@ -166,7 +166,7 @@ TEST_CASE("depth and keys are bounded") {
   }
 }
 
-TEST_CASE("a walker gives back what was written") {
+TEST_CASE("a walker returns the values of the text") {
   const std::string text =
       "\xEF\xBB\xBF\r\n{ \"a\" : [ ] , \"b\\u0020\\\"\" : { } ,\r\n \"c\":[1 , -2.5E1,true,\t"
       "false,null, \"\\u00e4\\ud83d\\ude80\\b\\f\\n\\r\\t\\/\\\\\"],\"d\":{\"e\":[[],[[0]]]}}\n";
@@ -174,7 +174,7 @@ TEST_CASE("a walker gives back what was written") {
   JsonWalker walker(text);
   CHECK(Rebuild(walker) == json::parse(text));
 
-  // Members that a visitor leaves are skipped, and a visitor may end the walk.
+  // The walker skips members that the visitor does not consume, and the visitor can end the walk.
   std::vector<std::string> keys;
   JsonWalker skipping(text);
   CHECK(skipping.Members([&](std::string_view key, JsonWalker&) {
@@ -186,7 +186,7 @@ TEST_CASE("a walker gives back what was written") {
   CHECK_FALSE(ending.Members([](std::string_view key, JsonWalker&) { return key == "a"; }));
 }
 
-TEST_CASE("on mutated texts the library agrees") {
+TEST_CASE("CheckJson agrees with nlohmann::json on mutated texts") {
   const std::string seeds[] = {
       R"({"a":[1,2.5,-3e7,{"b":null}],"c\u0041":"x\n\ud83d\ude80","d":[true,false,[]],"e":{}})",
       R"([{"rank_id":"0","device_id":0},{"rank_id":"1","device_id":1}])",

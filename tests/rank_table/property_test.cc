@@ -1,4 +1,4 @@
-// Random tables and random damage, and the limits.
+// Random tables, random mutations of them, and the limits.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -26,7 +26,7 @@ std::vector<Triple> Triples(const std::vector<RankPlace>& ranks, NodeName&& node
   return triples;
 }
 
-// A table of one node after another with eight devices each, as ClusterD or HCCL tools write it.
+// A table of nodes with eight devices each in rank order, as ClusterD and HCCL tools write it.
 std::string BigTable(int ranks, const std::string& status) {
   std::string text = R"({"status": ")" + status + R"(", "server_list": [)";
   for (int rank = 0; rank < ranks; ++rank) {
@@ -43,7 +43,7 @@ std::string BigTable(int ranks, const std::string& status) {
 
 }  // namespace
 
-TEST_CASE("random tables of every form give their mapping") {
+TEST_CASE("random tables of every form are read with their mapping") {
   for (const WrittenForm form : kWrittenForms) {
     int accepted = 0;
     for (std::uint32_t seed = 0; seed < 150; ++seed) {
@@ -63,7 +63,7 @@ TEST_CASE("random tables of every form give their mapping") {
   }
 }
 
-TEST_CASE("damaged tables are judged without harm") {
+TEST_CASE("mutated tables give results that hold the invariants") {
   const std::string bytes = "{}[]:,\"\\0123456789abc-. \n\xC3\xFF\x80";
   std::map<TableVerdict, int> verdicts;
   for (std::uint32_t seed = 0; seed < 4'000; ++seed) {
@@ -140,7 +140,7 @@ TEST_CASE("size, depth and encoding are bounded") {
         "t: line 2: not UTF-8: byte '\\xff' (offset 17)");
 }
 
-TEST_CASE("messages stay short and printable whatever is in the table and its name") {
+TEST_CASE("messages are short and printable for any table content and source name") {
   const std::string huge(200'000, 'y');
   const auto table = [](const std::string& name, const std::string& device) {
     return R"({"status":"completed","server_list":[{"server_id":")" + name + R"(","device":[)" +

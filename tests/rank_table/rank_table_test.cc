@@ -1,4 +1,4 @@
-// The fixtures: every form and fault that was seen, with what must be said of it.
+// Reads the fixtures: every form and fault found in the field, each with its expected message.
 #include "rank_table/rank_table.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Mapping MappingOf(const json& nodes) {
   return mapping;
 }
 
-// All that was said to a person.
+// The error and all warnings of a reading.
 std::string Said(const TableReading& reading) {
   std::string said = reading.error;
   for (const std::string& warning : reading.table.warnings) said += '\n' + warning;
@@ -68,7 +68,7 @@ TEST_CASE("every fixture gets its verdict, its mapping and its message") {
   }
 }
 
-TEST_CASE("a fixture that is accepted, cut anywhere, is not ready") {
+TEST_CASE("an accepted fixture that is truncated anywhere is not ready") {
   for (const char* name :
        {"03_v10_a3_ai_server_mode_host_ip.json", "07_v10_one_line_no_device_ip_server_id_1.json",
         "31_v10_crlf_and_bom.json", "36_grouplist_lab_placeholders_and_spec.json",
@@ -87,7 +87,7 @@ TEST_CASE("a fixture that is accepted, cut anywhere, is not ready") {
   }
 }
 
-TEST_CASE("slices of a split table are whole only together, and in order") {
+TEST_CASE("slices of a split table are accepted only when joined completely and in order") {
   json first = json::parse(ReadFile("58_clusterd_split_part0.json"));
   json second = json::parse(ReadFile("59_clusterd_split_part1.json"));
   const auto joined = [](json front, const json& back) {

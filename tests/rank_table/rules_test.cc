@@ -1,4 +1,4 @@
-// Each rule by itself. Tables are written in one line with ' for ", so that they can be read here.
+// Tests each rule on its own. For readability the tables here are one line, with ' in place of ".
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -23,7 +23,7 @@ TableReading Read(const std::string& text, const RankTableLimits& limits = {}) {
   return reading;
 }
 
-// A device of rank and id, with more members if given.
+// A device with this rank and id, and with the members in `more`.
 std::string Device(int rank, int id, const std::string& more = "") {
   return "{'device_id':'" + std::to_string(id) + "','rank_id':'" + std::to_string(rank) + "'" +
          (more.empty() ? "" : "," + more) + "}";
@@ -45,7 +45,7 @@ std::string Group(const std::string& instances, const std::string& more = "'grou
   return "{'status':'completed','group_list':[{" + more + ",'instance_list':[" + instances + "]}]}";
 }
 
-// A rank of 2.0 on a node (net_layer 0), with more levels if given.
+// A 2.0 rank on a node (net_layer 0), with the levels in `more`.
 std::string Rank(int rank, int device, const std::string& node, const std::string& more = "") {
   return "{'rank_id':" + std::to_string(rank) + ",'device_id':" + std::to_string(device) +
          ",'level_list':[{'net_layer':0,'net_instance_id':'" + node + "','rank_addr_list':[]}" +
@@ -83,16 +83,16 @@ void Rejects(const std::string& text, const std::string& error) {
 
 }  // namespace
 
-TEST_CASE("rule 1: the list that is there decides the form") {
+TEST_CASE("rule 1: the first list in the table decides the form") {
   CHECK(Read("{'status':'completed','rank_list':[" + Rank(0, 1, "b") + "],'server_list':[" + kOne +
              "]}")
             .table.nodes[0]
             .name == "n");
   Accepts("{'status':'completed','server_list':null,'rank_list':[" + Rank(0, 1, "b") + "]}");
   Warns(RankList(Rank(0, 1, "b"), "'status':'completed','version':'1.0'"),
-        "version '1.0' does not go with rank_list, read as rank_list table");
+        "version '1.0' does not match rank_list, read as rank_list table");
   Warns(Table(kOne, "'version':'1.1'"),
-        "version '1.1' does not go with server_list, read as server_list table");
+        "version '1.1' does not match server_list, read as server_list table");
   Warns(Table(kOne, "'version':7"), "unknown version '7', read as server_list table");
   Accepts(Table(kOne, "'version':''"));
   Accepts(Table(kOne, "'other':1"));
@@ -111,7 +111,7 @@ TEST_CASE("rule 1: the list that is there decides the form") {
           "server 0 (n): device entry 0 is an array, not an object");
 }
 
-TEST_CASE("rule 2: what names a node, and when entries are one node") {
+TEST_CASE("rule 2: which field names a node, and when entries are merged into one node") {
   const std::string two = Device(0, 0) + "," + Device(1, 1);
   const auto name = [](const std::string& names) {
     const TableReading reading = Read(Table(Server(names, Device(0, 0))));
@@ -127,7 +127,8 @@ TEST_CASE("rule 2: what names a node, and when entries are one node") {
   Rejects(Table("{'device':[" + two + "]}"), "server 0 has no server_name, server_id or host_ip");
   Rejects(Table(Server("'server_id':{}", two)), "server 0: server_id is an object, not a string");
   Rejects(Table(Server("'server_id':-1", two)), "server 0: server_id is -1, not a string");
-  Rejects(Table(Server("'server_id':'a\\nb'", two)), "server_id 'a\\nb' has a control character");
+  Rejects(Table(Server("'server_id':'a\\nb'", two)),
+          "server_id 'a\\nb' contains a control character");
 
   const std::string a = Server("'server_id':'a'", Device(0, 0));
   const std::string again = Server("'server_id':'a'", Device(1, 1));
@@ -170,7 +171,7 @@ TEST_CASE("rule 3: ids and counts are strings or non-negative integers") {
   Rejects(rank("0,'rankid':'1'"), "server 0 (n): rank_id 0 and rankid '1' differ");
 }
 
-TEST_CASE("rule 4: ready, not ready, and what says neither") {
+TEST_CASE("rule 4: status ready, not ready, missing or unknown") {
   Accepts(Table(kOne));
   Accepts(Clusterd(kOne));
   const auto status = [](const std::string& value) {
@@ -225,7 +226,7 @@ TEST_CASE("rule 6: devices") {
   CHECK_FALSE(Read(Table(Server("'server_id':'n'", Device(0, 8))), first_910).accepted());
 }
 
-TEST_CASE("rules 7, (a), (c): what never spoils the mapping") {
+TEST_CASE("rules 7, (a), (c): fields that never affect the mapping") {
   const auto with = [](const std::string& more, const std::string& version = "1.0") {
     return Table(Server("'server_id':'n'", Device(0, 0, more) + "," + Device(1, 1)),
                  "'version':'" + version + "'");
@@ -251,11 +252,12 @@ TEST_CASE("rule (b): addresses of hosts") {
       Read(Table(host("a", "192.0.2.1", 0) + "," + host("b", "192.0.2.1", 1) + "," +
                  host("c", "192.0.2.3", 2)));
   CHECK(shared.table.warnings ==
-        std::vector<std::string>{Json("host_ip '192.0.2.1' is given by servers a and b")});
+        std::vector<std::string>{Json("host_ip '192.0.2.1' is shared by servers a and b")});
   REQUIRE(shared.table.nodes.size() == 3);
   CHECK(shared.table.nodes[0].aliases.empty());
   CHECK(shared.table.nodes[2].aliases == std::vector<std::string>{"192.0.2.3"});
-  // Neither its own name, nor another's, nor what is no address.
+  // An alias is never the node's own name, the name of another node, or a text that is not an
+  // address.
   const TableReading names =
       Read(Table(host("192.0.2.1", "192.0.2.1", 0) + "," + host("b", "192.0.2.2", 1) + "," +
                  host("c", "reserve", 2) + "," + Server("'server_id':'192.0.2.2'", Device(3, 0))));
@@ -274,7 +276,7 @@ TEST_CASE("rule (d): every server has a device") {
   Rejects("{'status':'completed','group_list':[{}]}", "group 0: instance_list is missing");
 }
 
-TEST_CASE("rule (e): long ids, and ids nobody filled in") {
+TEST_CASE("rule (e): long ids and unfilled placeholders") {
   const auto id = [](std::size_t size) {
     return Table(Server("'server_id':'" + std::string(size, 'x') + "'", Device(0, 0)));
   };
@@ -304,7 +306,7 @@ TEST_CASE("rule (f): the node of a 2.0 rank") {
   CHECK(reading.table.nodes[0].aliases == std::vector<std::string>{"192.0.2.1"});
   CHECK(reading.table.nodes[1].aliases.empty());
   Warns(RankList(Rank(0, 0, "a", host("192.0.2.1")) + "," + Rank(1, 0, "b", host("192.0.2.1"))),
-        "net_layer 3 address '192.0.2.1' is given by nodes a and b");
+        "net_layer 3 address '192.0.2.1' is shared by nodes a and b");
   Warns(RankList("{'rank_id':0,'device_id':0},{'rank_id':1,'device_id':1,'level_list':[]}"),
         "rank 0 has no net_layer 0: node unknown (2 ranks)");
   Rejects(RankList("{'rank_id':0,'device_id':0},{'rank_id':1,'device_id':0}"),
@@ -338,7 +340,7 @@ TEST_CASE("rule 9: the documented limits of 2.0") {
   Rejects(RankList("{'rank_id':0,'device_id':0,'level_list':7}"), "level_list is 7, not an array");
 }
 
-TEST_CASE("ranks without a device are many on one node, in node lists only") {
+TEST_CASE("only in node lists can several ranks of one node have no device") {
   const std::string two = "{'rank_id':0},{'rank_id':1}";
   Warns("{'status':'completed','version':'1.1','node_list':[{'node_addr':'a','ranks':[" + two +
             "]}]}",
@@ -346,7 +348,7 @@ TEST_CASE("ranks without a device are many on one node, in node lists only") {
   Rejects(Table(Server("'server_id':'n'", two)), "n: device_id is missing");
 }
 
-TEST_CASE("rule (g): declared counts are those of what is listed") {
+TEST_CASE("rule (g): declared counts match the listed entries") {
   Accepts(Table(kOne, "'server_count':1,'rank_count':'1','device_count':1"));
   Rejects(Table(kOne, "'server_count':2"), "server_count is 2 but server_list has 1 entry");
   Rejects(Table(kOne, "'server_count':'two'"), "server_count 'two' is not a whole number");
@@ -368,7 +370,7 @@ TEST_CASE("rule (g): declared counts are those of what is listed") {
       "group_count is 2 but group_list has 1 entry");
 }
 
-TEST_CASE("group lists: ranks given, implied, or both") {
+TEST_CASE("group lists: rank ids in every entry, in none, or in some") {
   const auto instance = [](const std::string& server, const std::string& devices,
                            const std::string& more = "") {
     return "{'server_id':'" + server + "','devices':[" + devices + "]" + more + "}";
@@ -383,7 +385,7 @@ TEST_CASE("group lists: ranks given, implied, or both") {
           "group 0 instance 0 (a) has one rank_id but 2 devices");
 }
 
-TEST_CASE("super pods name servers that exist") {
+TEST_CASE("super_pod_list names only servers in server_list") {
   const auto pods = [](const std::string& list) {
     return Table(kOne, "'version':'1.2','super_pod_list':" + list);
   };
@@ -396,7 +398,7 @@ TEST_CASE("super pods name servers that exist") {
   }
 }
 
-TEST_CASE("interleaved ranks are warned of") {
+TEST_CASE("interleaved ranks give a warning") {
   const auto servers = [](std::vector<std::vector<int>> ranks) {
     std::string text;
     for (std::size_t s = 0; s < ranks.size(); ++s) {

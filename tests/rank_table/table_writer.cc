@@ -57,7 +57,7 @@ WrittenTable TableWriter::Write(WrittenForm form) {
   return written;
 }
 
-// The mapping. Names are such that their order as text is not that of their numbers.
+// Draws the mapping. The node names sort differently as text than by their numbers.
 WrittenTable TableWriter::Draw(WrittenForm form) {
   constexpr const char* kNames[] = {"node_", "192.0.2.", "节点-", "a \"quoted\\\" ", "2001:db8::"};
   const std::string prefix = kNames[Below(5)];
@@ -124,7 +124,7 @@ TableWriter::Json TableWriter::Servers(const WrittenTable& table, WrittenForm fo
   for (std::uint32_t node = 0; node < table.nodes.size(); ++node) {
     const bool clusterd = form == WrittenForm::kClusterd;
     const Json devices = Devices(table, node, form);
-    // Two pods of a ClusterD job on one node are two entries.
+    // A ClusterD table has two entries for two pods of a job on one node.
     const std::size_t split = clusterd && devices.size() > 1 && Chance(30) ? 1 : 0;
     for (std::size_t part = 0; part <= split; ++part) {
       Json own = devices;
@@ -143,7 +143,7 @@ TableWriter::Json TableWriter::Servers(const WrittenTable& table, WrittenForm fo
   return servers;
 }
 
-// "lab": one device an instance, which has the rank; "cloud": no ranks at all.
+// "lab": one device per instance, and the instance has the rank id. "cloud": no rank ids.
 TableWriter::Json TableWriter::Instances(const WrittenTable& table, bool ranks) {
   std::vector<Json> instances;
   for (std::uint32_t node = 0; node < table.nodes.size(); ++node) {

@@ -1,4 +1,4 @@
-// Random rank tables, each with the mapping that reading it must give: for property tests.
+// Writes random rank tables, each with the mapping that a reader must return; for property tests.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ class TableWriter {
  public:
   explicit TableWriter(std::uint32_t seed) : random_(seed) {}
 
-  // Nodes are named as they come; ranks of a node are neighbours unless shuffled.
+  // Nodes are listed in the order of their indexes. The ranks of a node are contiguous unless
+  // shuffled.
   WrittenTable Write(WrittenForm form);
 
   std::size_t Below(std::size_t bound) { return random_() % bound; }

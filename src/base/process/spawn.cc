@@ -15,8 +15,8 @@
 namespace assay {
 namespace {
 
-// Descriptors of ours that the child's are made from lie above those it gets, so that putting one
-// in its place never closes another.
+// The pipe descriptors that become the child's are numbered from here up, above the child's own
+// numbers, so that dup2 in the child never closes one that is still needed.
 constexpr int kAboveChild = 10;
 
 struct Pipe {
@@ -44,7 +44,7 @@ std::string_view NameOf(std::string_view variable) {
   return variable.substr(0, variable.find('='));
 }
 
-// This process's environment with `added` in it.
+// This process's environment, with the variables of `added` added or replaced.
 std::vector<char*> Environment(const std::vector<std::string>& added) {
   std::vector<char*> out;
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
@@ -58,7 +58,7 @@ std::vector<char*> Environment(const std::vector<std::string>& added) {
   return out;
 }
 
-// What posix_spawn has to do in the child; freed at the end.
+// Owns the file actions and attributes for posix_spawn.
 class ChildSetup {
  public:
   ChildSetup() {
@@ -72,7 +72,7 @@ class ChildSetup {
     posix_spawnattr_destroy(&attributes_);
   }
 
-  // 0, or the errno.
+  // Returns 0 or an errno value.
   int Describe(const Pipe& to, const Pipe& from, const Pipe& capture) {
     sigset_t all;
     sigset_t none;
@@ -84,7 +84,7 @@ class ChildSetup {
         posix_spawn_file_actions_adddup2(&actions_, capture.write.get(), STDERR_FILENO),
         posix_spawn_file_actions_adddup2(&actions_, to.read.get(), kChildIn),
         posix_spawn_file_actions_adddup2(&actions_, from.write.get(), kChildOut),
-        // Ours are close-on-exec; those of libraries need not be.
+        // Assay's own descriptors are close-on-exec; those of libraries may not be.
         posix_spawn_file_actions_addclosefrom_np(&actions_, kChildOut + 1),
         posix_spawnattr_setsigdefault(&attributes_, &all),
         posix_spawnattr_setsigmask(&attributes_, &none),
@@ -105,7 +105,7 @@ class ChildSetup {
   posix_spawnattr_t attributes_;
 };
 
-// glibc has a wrapper only in versions newer than the oldest we run on.
+// The oldest supported glibc has no wrapper for this system call.
 int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 }  // namespace

@@ -13,7 +13,7 @@ constexpr int kRateLimited = 429;
 }  // namespace
 
 Status SubscriptionReplaced(const std::string& client) {
-  return ReplacedError("a newer subscription of clientId " + Shown(client) + " took its place");
+  return ReplacedError("a newer subscription of clientId " + Shown(client) + " replaced this one");
 }
 
 void Clients::Register(const ClientRegistered& asked, const Stepping& step) {
@@ -33,7 +33,8 @@ void Clients::Register(const ClientRegistered& asked, const Stepping& step) {
   } else {
     answer.code = kRegistered;
     answer.text = "registration successful";
-    // Whoever registers without end must not keep others out: his own oldest ids go first.
+    // At the limit, drop the oldest idle id instead of refusing, so that a client that registers
+    // endlessly does not lock out others.
     if (clients_.size() >= settings_.clients_max) ForgetOldest();
     clients_.emplace(asked.client, Client{asked.role, std::nullopt, step.now});
     idle_.emplace(step.now, asked.client);
@@ -54,13 +55,14 @@ Clients::Admission Clients::Subscribe(const StreamOpened& opened) {
         std::nullopt};
   }
   const std::optional<StreamId> replaced = client.stream;
-  // Of two streams of one client the one that was opened later wins, in whatever order they arrive.
+  // Of two streams of one client, the one that was opened later wins, regardless of the order in
+  // which they arrive.
   if (replaced && *replaced > opened.stream) {
     return {SubscriptionReplaced(opened.client), std::nullopt};
   }
   if (!replaced && streams_.size() >= settings_.subscriptions_max) {
     return {ExhaustedError(std::to_string(settings_.subscriptions_max) +
-                           " subscriptions are open, the most there may be "
+                           " subscriptions are open, which is the limit "
                            "(--subscriptions-max); try again later"),
             std::nullopt};
   }

@@ -1,12 +1,13 @@
-// Who may subscribe to job signals: an id is given by Register, and a stream is opened with it.
+// The registered clients of job signals: Register returns a client id, and the client opens its
+// stream with that id.
+//
+// Thread safety: none; the cluster owns it. Ids do not outlive the process: a client that gets
+// NOT_FOUND registers again, as it must with ClusterD after every disconnect.
 //
 // Invariants:
-// 1. An id has at most one stream; a newer one replaces it.
-// 2. An id without a stream is forgotten after client_kept, or when there are clients_max ids and
-//    another is asked for: then the one that was idle longest. Ids do not outlive the process:
-//    a client that is told NOT_FOUND registers again, as after every break with ClusterD.
-//
-// Thread safety: none; the cluster owns it.
+// 1. An id has at most one stream; a newer stream replaces it.
+// 2. An id without a stream is dropped after client_kept. If there are clients_max ids at a
+//    Register, the id that has been idle longest is dropped.
 #pragma once
 
 #include <map>
@@ -21,7 +22,7 @@
 
 namespace assay {
 
-// How a stream ends whose client has a newer one.
+// The status of a stream that a newer stream of the same client replaces.
 Status SubscriptionReplaced(const std::string& client);
 
 class Clients {
@@ -33,11 +34,11 @@ class Clients {
   void Register(const ClientRegistered& asked, const Stepping& step);
 
   struct Admission {
-    Status status;                     // why not; ok: the stream is the client's now
-    std::optional<StreamId> replaced;  // the one it had, to be ended
+    Status status;                     // ok: the stream is now the client's stream
+    std::optional<StreamId> replaced;  // the client's former stream, which the caller must end
   };
   Admission Subscribe(const StreamOpened& opened);
-  // Any stream: nothing happens when it is nobody's.
+  // May be called for any stream; ignored if no client has it.
   void StreamClosed(StreamId stream, const Stepping& step);
 
   void Tick(const Stepping& step);
@@ -47,15 +48,16 @@ class Clients {
   struct Client {
     std::string role;
     std::optional<StreamId> stream;
-    Ms idle_since = 0;  // without a stream
+    Ms idle_since = 0;  // valid while there is no stream
   };
 
-  void ForgetOldest();  // REQUIRES: there is an idle one
+  // Drops the client that has been idle longest. REQUIRES: a client is idle.
+  void ForgetOldest();
 
   const Settings& settings_;
   std::map<std::string, Client, std::less<>> clients_;
-  std::map<StreamId, std::string> streams_;    // whose
-  std::set<std::pair<Ms, std::string>> idle_;  // since when, who
+  std::map<StreamId, std::string> streams_;    // stream -> client id
+  std::set<std::pair<Ms, std::string>> idle_;  // (idle since, client id)
 };
 
 }  // namespace assay

@@ -1,6 +1,9 @@
-// Ids (streams, links) whose close overtook their opening: callbacks of one stream run on several
-// threads, so the queue may hand them over in either order. The opening is on its way, so there are
-// few; the bound is for ids that are closed and never opened. Internal to the core.
+// Remembers the ids (of streams or links) whose close event arrived before their open event: the
+// callbacks of one stream run on several threads, so the queue may deliver the events in either
+// order.
+//
+// The open event is already on its way, so there are few such ids; the bound is for ids that are
+// closed and never opened. Internal to the core. Thread safety: none.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +22,7 @@ class ClosedEarly {
     ids_.erase(order_.front());
     order_.pop_front();
   }
-  // True: it was closed before; it is forgotten now.
+  // Returns true, and removes the id, if it was closed early.
   bool Take(std::uint64_t id) { return ids_.erase(id) > 0; }
 
  private:

@@ -31,7 +31,7 @@ class Cluster::Impl {
   void Step(const Event& event, const Stepping& step) {
     for (const std::string& node : lost_at_start_) {
       step.Store(PutNode{durable_.nodes.find(node)->second, false});
-      step.Note("node_lost", "", kNoRun, node, "the coordinator started anew");
+      step.Note("node_lost", "", kNoRun, node, "the coordinator restarted");
     }
     lost_at_start_.clear();
     if (!std::exchange(all_published_, true)) signals_.PublishAll(step);
@@ -67,7 +67,7 @@ class Cluster::Impl {
     answer.plan = PlanFor(plan);
     if (!request.check) {
       answer.run = runs_.Create(request.job, std::move(plan), step);
-      step.Note("run_accepted", request.job, answer.run, "", "asked by " + request.caller.who);
+      step.Note("run_accepted", request.job, answer.run, "", "requested by " + request.caller.who);
     }
     step.Do(std::move(answer));
   }
@@ -146,7 +146,7 @@ class Cluster::Impl {
     }
     const Node* node = fleet_.NodeOf(said.link);
     if (node == nullptr) {
-      // Refused or replaced a moment ago, or it never said hello.
+      // The link was just refused or replaced, or it never sent Hello.
       step.Do(EndLink{said.link, InvalidError("the first message of an agent must be Hello")});
       return;
     }
@@ -165,8 +165,8 @@ class Cluster::Impl {
     if (hello.protocol != kFleetProtocol) {
       step.Do(EndLink{
           link,
-          InvalidError("node " + Quoted(hello.node.name) + " speaks protocol " +
-                       std::to_string(hello.protocol) + " of agents, this coordinator speaks " +
+          InvalidError("node " + Quoted(hello.node.name) + " uses agent protocol " +
+                       std::to_string(hello.protocol) + ", but this coordinator uses " +
                        std::to_string(kFleetProtocol) + "; install the same version on both")});
       return;
     }
@@ -319,14 +319,14 @@ class Cluster::Impl {
     }
     if (busy.empty()) return Accept(listed.call, step, changed);
     Refuse(listed.call, 411,
-           ConflictError("the files of jobs under test are gone: " + List(busy, 5) +
-                         "; they are deleted when their runs have ended"),
+           ConflictError("the files of jobs under test were removed: " + List(busy, 5) +
+                         "; these jobs are deleted when their runs end"),
            step);
   }
 
-  // REQUIRES: files_.Owns(job), no run of it is open.
+  // REQUIRES: files_.Owns(job), and the job has no open run.
   void DeleteWithFile(const std::string& job, const Stepping& step) {
-    Delete(durable_.jobs.find(job), "its file in the jobs directory is gone", step);
+    Delete(durable_.jobs.find(job), "its file was removed from the jobs directory", step);
   }
 
   void On(const Ticked&, const Stepping& step) {
@@ -335,7 +335,8 @@ class Cluster::Impl {
     signals_.Tick(step);
   }
 
-  // Since when a job is complete or failed: from one of them to the other is a new end.
+  // Updates the time since when the job is complete or failed. A change from complete to failed, or
+  // back, counts as a new end.
   static void NoteEnd(JobState before, Ms now, Job* job) {
     const bool over = job->state == JobState::kComplete || job->state == JobState::kFailed;
     if (!over) {
@@ -369,7 +370,7 @@ class Cluster::Impl {
            step);
   }
 
-  // True: refused, since the job is under test.
+  // Returns true, after refusing the call, if the job is under test.
   bool Busy(CallId call, const std::string& job, const std::string& what, const Stepping& step) {
     const auto run = runs_.OpenRun(job);
     if (!run) return false;
@@ -416,7 +417,7 @@ class Cluster::Impl {
 
   const Settings settings_;
   Durable durable_;
-  std::vector<std::string> lost_at_start_;  // stored as lost by the first step
+  std::vector<std::string> lost_at_start_;  // nodes that the first step stores as lost
   Fleet fleet_;
   Streams streams_;
   Runs runs_;
@@ -424,7 +425,7 @@ class Cluster::Impl {
   JobSignals signals_;
   JobFiles files_;
   bool all_published_ = false;
-  std::set<LinkId> links_;  // that said hello and are not closed
+  std::set<LinkId> links_;  // links that sent Hello and are not closed
   ClosedEarly links_closed_early_;
 };
 

@@ -1,17 +1,17 @@
-// The coordinator's truth: jobs, runs, fleet, in one pure state machine.
+// The coordinator's state (jobs, runs, fleet) as one pure state machine.
 //
 //   Output out;
 //   cluster.Step(event, now, &out);      // for each event of a batch
 //   store.Commit(out.records);           // then, and only then:
 //   release(out.effects);
 //
-// No threads, clock, randomness or I/O: time comes in with each step, so everything runs in a
-// simulation. Step is total: every event has a defined answer in every state, and never fails.
+// No threads, clock, randomness or I/O: each step gets the time, so everything can run in a
+// simulation. Step() is total: it accepts every event in every state and never fails.
 //
-// When a commit fails, throw the object away, load the Durable again and make a new one. The shell
-// ends all streams and links that were opened until then and lets go of them itself; none of their
-// events may reach the new object, not even those that wait in the queue: the close of a stream may
-// have been in the lost batch and its opening be still to come. It would be listened to for ever.
+// If a commit fails, destroy the object, load the Durable again and make a new Cluster. The caller
+// must end and release all streams and links that were opened until then. None of their events may
+// reach the new object, including those still in the queue: if the close of a stream was in the
+// lost batch and its opening is still queued, the new object would keep that stream open forever.
 //
 // Thread safety: none; one thread owns it.
 #pragma once
@@ -36,10 +36,10 @@ class Cluster {
 
   void Step(const Event& event, Ms now, Output* out);
 
-  // The earliest time at which Ticked would do something; now + 1 h when there is none.
+  // The earliest time at which Ticked would have an effect; at most now + 1 h.
   Ms NextDeadline(Ms now) const;
 
-  // What is stored, for tests and checks: Cluster(s, Load()) and this are alike.
+  // The stored state, for tests and checks: Cluster(s, Load()) is equivalent to this object.
   const Durable& durable() const;
 
  private:

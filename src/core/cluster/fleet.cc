@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kKindNames[] = {"host name", "FQDN", "address"};
 
-// Addresses that every machine has, or that mean something only on one link.
+// Whether the address does not identify a machine: every machine has it, or it is link-local.
 bool Meaningless(std::string_view address) {
   return address.empty() || address.starts_with("127.") || address == "::1" ||
          address.starts_with("169.254.") || address.starts_with("fe80:") ||
@@ -39,7 +39,8 @@ std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const St
     return std::nullopt;
   }
   if (node_of_.contains(link)) {
-    step.Do(EndLink{link, InvalidError("an agent says Hello once, first on its stream")});
+    step.Do(
+        EndLink{link, InvalidError("an agent must send Hello only once, as the first message")});
     return std::nullopt;
   }
   const auto known = nodes_.find(said.name);
@@ -59,8 +60,8 @@ std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const St
   }
   const auto newest = newest_link_of_.find(said.name);
   if (newest != newest_link_of_.end() && link < newest->second) {
-    // What it holds now it said on the newer one, whether that one still stands or not.
-    step.Do(EndLink{link, ReplacedError("this agent has attached again since")});
+    // The agent reported its current runs on the newer link, even if that link is closed by now.
+    step.Do(EndLink{link, ReplacedError("this agent has attached again on a newer stream")});
     return std::nullopt;
   }
   if (other_agent) {
@@ -71,7 +72,7 @@ std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const St
                   Quoted(other.host_name));
   }
   if (const auto old = LinkOf(said.name)) {
-    step.Do(EndLink{*old, ReplacedError("this agent has attached again")});
+    step.Do(EndLink{*old, ReplacedError("this agent has attached again on a newer stream")});
     node_of_.erase(*old);
   }
   if (known != nodes_.end()) Index(known->second, false);
@@ -141,7 +142,7 @@ std::set<std::string> Fleet::Find(const TableNode& node, int kind) const {
   const auto add = [&](std::string_view key) {
     const auto it = found_by_[kind].find(key);
     if (it == found_by_[kind].end()) return;
-    // An address that two agents report says nothing about either.
+    // An address that two agents report identifies neither.
     if (kind == kAddress && it->second.size() > 1) return;
     found.insert(it->second.begin(), it->second.end());
   };
@@ -155,7 +156,7 @@ std::set<std::string> Fleet::Find(const TableNode& node, int kind) const {
 NodeMatch Fleet::Match(const TableNode& node) const {
   const std::string shown = "node " + Quoted(node.name);
   NodeMatch match;
-  // A name belongs to its agent even while that one is away.
+  // A name belongs to its agent even while that agent is not attached.
   if (const auto it = nodes_.find(node.name); it != nodes_.end()) {
     match.agent = it->first;
     match.attached = it->second.attached;
@@ -205,7 +206,8 @@ void Fleet::Release(const DeviceKey& device, RunId run, const Stepping& step) {
 std::optional<Status> Fleet::Forget(const std::string& node, const Stepping& step) {
   const auto it = nodes_.find(node);
   if (it == nodes_.end()) {
-    return NotFoundError("node " + Quoted(node) + " is not known; `assay node list` shows who is");
+    return NotFoundError("node " + Quoted(node) +
+                         " does not exist; `assay node list` shows the nodes");
   }
   if (it->second.attached) {
     return ConflictError("node " + Quoted(node) + " is attached; stop its agent first");

@@ -1,13 +1,13 @@
-// The machines with agents: who is attached, who may take a name, which agent a rank table's node
-// means, and which run holds a device.
+// The registry of nodes with agents: which agents are attached, which agent may use a name, which
+// agent a rank table's node refers to, and which run holds a device.
+//
+// Thread safety: none; the cluster owns it. Nodes and leases live in Durable; links do not outlive
+// the process.
 //
 // Invariants:
 // 1. A node has at most one link, and a link at most one node; a node is attached exactly while it
-// has one.
+//    has a link.
 // 2. A device is leased to at most one run.
-//
-// Nodes and leases live in Durable; links do not outlive the process. Thread safety: none; the
-// cluster owns it.
 #pragma once
 
 #include <map>
@@ -22,52 +22,56 @@
 
 namespace assay {
 
-// Which agent a rank table's node means.
+// The agent that a rank table's node refers to.
 struct NodeMatch {
-  std::string agent;  // its name; "" when there is none, or more than one
+  std::string agent;  // the agent's name; "" if no agent matches, or more than one
   bool attached = false;
-  std::string problem;  // why no attached agent was found, for people; "" when one was
+  std::string problem;  // for the user: why there is no attached agent; "" if there is one
 };
 
 class Fleet {
  public:
-  // REQUIRES: the pointers outlive it. Nodes that were attached when the process ended are lost
-  // since `now`.
+  // Marks nodes that were attached when the last process ended as lost since `now`.
+  // REQUIRES: the pointers outlive it.
   Fleet(std::map<std::string, Node, std::less<>>* nodes, Leases* leases, Ms agent_timeout, Ms now);
 
-  // An agent says hello on a link. Attached: the node's name. Refused: no value; the link has been
-  // ended with the reason. The same identity replaces its own older link at once, and never a newer
-  // one: links are not ordered among each other, so the hello of one that broke may come late, and
-  // it tells what was held before. Another identity takes a name over only when the first has been
-  // lost for agent_timeout.
+  // Handles the Hello of an agent. Returns the node's name if the agent is attached. Otherwise it
+  // returns no value and has ended the link with the reason.
+  //
+  // The same identity replaces its own older link at once, but never a newer one: events of
+  // different links are not ordered, so the Hello of a broken link may arrive late, and its list of
+  // held runs is then out of date. Another identity takes over a name only after the agent with
+  // that name has been lost for agent_timeout.
   std::optional<std::string> Attach(LinkId link, const Node& said, const Stepping& step);
 
-  // The link is gone. The node's name, if it was attached through it.
+  // Handles the close of a link. Returns the name of the node that was attached through it, if any.
   std::optional<std::string> Detach(LinkId link, const Stepping& step);
 
-  // The node attached through `link`; null when there is none.
+  // The node that is attached through `link`; null if none is.
   const Node* NodeOf(LinkId link) const;
   std::optional<LinkId> LinkOf(std::string_view node) const;
 
-  // By name, else host name, else FQDN, else address: the first kind that matches anything decides,
-  // and two agents of that kind are no match. Loopback, link-local and addresses that two agents
-  // report never match.
+  // Finds the agent of a node by name, else host name, else FQDN, else address. The first kind with
+  // any match decides; if two agents match by that kind, there is no match. Loopback and link-local
+  // addresses, and addresses that two agents report, never match.
   NodeMatch Match(const TableNode& node) const;
-  // The name under which a node's devices are leased: its agent's, attached or not, else its own.
+  // The name under which a node's devices are leased: the agent's, attached or not, else the
+  // node's own.
   std::string LeaseName(const TableNode& node) const;
 
   std::optional<RunId> HolderOf(const DeviceKey& device) const;
   void Lease(const DeviceKey& device, RunId run, const Stepping& step);
-  void Release(const DeviceKey& device, RunId run, const Stepping& step);  // if that run holds it
-  // Every device of `node` held by a run for which `held` is false.
+  // Releases the device if `run` holds it.
+  void Release(const DeviceKey& device, RunId run, const Stepping& step);
+  // Releases every device of `node` that is leased to a run for which held(run) is false.
   template <class Held>
   void ReleaseUnless(const std::string& node, Held held, const Stepping& step);
 
-  // Why the node cannot be forgotten; no value: it is forgotten, with its leases.
+  // Removes the node and its leases. Returns why it cannot, or no value if the node was removed.
   std::optional<Status> Forget(const std::string& node, const Stepping& step);
 
  private:
-  // By which an attached agent is found when none has the name.
+  // The ways to find an attached agent if no agent has the name.
   enum Kind { kHostName, kFqdn, kAddress, kKinds };
   using Names = std::map<std::string, std::set<std::string>, std::less<>>;
   void Index(const Node& node, bool attached);
@@ -78,8 +82,8 @@ class Fleet {
   Ms agent_timeout_;
   std::map<LinkId, std::string> node_of_;
   std::map<std::string, LinkId, std::less<>> link_of_;
-  std::map<std::string, LinkId, std::less<>> newest_link_of_;  // attached or not
-  Names found_by_[kKinds];                                     // of attached nodes: key -> names
+  std::map<std::string, LinkId, std::less<>> newest_link_of_;  // of nodes attached or not
+  Names found_by_[kKinds];                                     // attached nodes: key -> names
 };
 
 template <class Held>

@@ -21,7 +21,7 @@ std::string JobFiles::Deleted(const std::string& job, const Stepping& step) {
   const auto known = durable_.job_files.find(job);
   if (known == durable_.job_files.end()) return "";
   Put(job, {known->second.print, false}, step);
-  return "its file in the jobs directory still stands: the job is applied again when that changes";
+  return "its file still exists in the jobs directory; the job is applied again if that changes";
 }
 
 bool JobFiles::Owns(const std::string& job) const {

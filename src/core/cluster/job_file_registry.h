@@ -1,11 +1,12 @@
-// Which content of which file of the jobs directory was taken last, and which jobs live by one
-// (docs/jobs.md). The newest word about a job counts, whether a file says it or a person:
-//
-// 1. A content that was taken is no news until it changes, whatever became of the job: neither a
-//    restart nor a new look at the directory undoes what a person said after it.
-// 2. A job goes with its file only if the file said the last word about it.
+// The registry of files in the jobs directory: the fingerprint of the content that was last
+// applied, per job, and which jobs a file owns (docs/jobs.md).
 //
 // Thread safety: none; the cluster owns it.
+//
+// Invariants; the last change to a job wins, whether it came from a file or from a client:
+// 1. A file's content is applied once and ignored until it changes, whatever happens to the job
+//    meanwhile: neither a restart nor another scan of the directory undoes a client's later change.
+// 2. The removal of a file deletes the job only if the file made the last change to the job.
 #pragma once
 
 #include <string>
@@ -22,18 +23,18 @@ class JobFiles {
   // REQUIRES: durable outlives it.
   explicit JobFiles(Durable* durable) : durable_(*durable) {}
 
-  // It comes from a file whose content is no news.
+  // Whether the event comes from a file whose content was applied before.
   bool Knows(const JobApplied& applied) const;
-  // It was applied, by a file or by somebody.
+  // Call after the job was applied, by a file or by a client.
   void Applied(const JobApplied& applied, const Stepping& step);
-  // Somebody deletes the job. Answers what a person has to know of it, or "".
+  // Call when a client deletes the job. Returns a note for that client, or "".
   std::string Deleted(const std::string& job, const Stepping& step);
 
-  // The job exists and goes with its file.
+  // Whether the job exists and its file owns it.
   bool Owns(const std::string& job) const;
-  // The file is gone; what was known of it goes too.
+  // Drops the entry of a job whose file was removed.
   void Forget(const std::string& job, const Stepping& step);
-  // Jobs of which a file is known that is not among these. REQUIRES: files ascend.
+  // The jobs with an entry that are not in `files`. REQUIRES: files ascend.
   std::vector<std::string> Missing(const std::vector<std::string>& files) const;
 
  private:

@@ -8,7 +8,8 @@
 namespace assay {
 namespace {
 
-// Of the rank table that is kept with a deletion: that of some hundred ranks.
+// The maximum size in bytes of the rank table that is retained with a deletion; enough for some
+// hundred ranks.
 constexpr std::size_t kDeletedTableMax = 16 * 1024;
 
 Signal SignalOf(const Job& job) {
@@ -40,7 +41,8 @@ JobSignals::JobSignals(const Settings& settings, Durable* durable)
 }
 
 void JobSignals::PublishAll(const Stepping& step) {
-  // In the order in which it happened, as far as it is known; a life ends before the next begins.
+  // Publish in the order of the changes, as far as it is known. The deletion of a job comes before
+  // the state of the later job with the same id.
   using Moment = std::tuple<Ms, bool, const Job*, const DeletedJob*>;
   std::vector<Moment> moments;
   moments.reserve(durable_.jobs.size() + durable_.deleted.size());
@@ -48,7 +50,7 @@ void JobSignals::PublishAll(const Stepping& step) {
     moments.emplace_back(job.deleted, false, nullptr, &job);
   }
   for (const auto& [id, job] : durable_.jobs) {
-    // Its life began after the end of the one before, whatever the clock of that process said.
+    // The job was created after the deletion of the earlier one, even if the clock was set back.
     const auto before = durable_.deleted.find(id);
     const Ms ended = before == durable_.deleted.end() ? 0 : before->second.deleted;
     moments.emplace_back(std::max(job.updated, ended), true, &job, nullptr);
@@ -69,7 +71,7 @@ void JobSignals::Deleted(const Job& job, const Stepping& step) {
   gone.state = job.state;
   gone.created = job.created;
   gone.deleted = step.now;
-  // Whoever deletes large jobs all day must not fill the memory with what is kept of them.
+  // Large tables are not retained, so that many deletions of large jobs do not fill the memory.
   static const auto kNoTable = std::make_shared<const std::string>();
   gone.hccl = job.hccl->size() <= kDeletedTableMax ? job.hccl : kNoTable;
   Publish(SignalOf(gone), step);

@@ -1,14 +1,16 @@
-// Tells subscribers of every change of every job, and remembers for a while the jobs that went.
-//
-// Invariants:
-// 1. A change of a job that a subscriber can see is one signal, and nothing else is: the same state
-//    set again is none.
-// 2. What is published from the first step on is the whole truth: a board that begins empty has
-//    seen, after it, the newest state of every present job, and the end of every job's life that
-//    was deleted less than `deleted_kept` ago, each job's in the order of its lives.
-// 3. Of a job several lives may have ended; the newest end is kept, also while the job lives again.
+// Publishes a signal for every change of every job, and retains the deletions of jobs for a while.
 //
 // Thread safety: none; the cluster owns it.
+//
+// Invariants:
+// 1. Every change of a job that a subscriber can see is exactly one signal, and nothing else causes
+//    a signal: setting the same state again causes none.
+// 2. The signals published from the first step on are complete: a job board that is empty before
+//    the first step has after it the newest state of every present job, and every retained deletion
+//    that is less than `deleted_kept` old. The deletion of a job comes before the state of a job
+//    that was applied later with the same id.
+// 3. Of each job id only the latest deletion is retained, even while a job with that id exists
+//    again.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +30,13 @@ class JobSignals {
   // REQUIRES: durable outlives it.
   JobSignals(const Settings& settings, Durable* durable);
 
-  // Once, before anything else is published: what there was before this process.
+  // Publishes the loaded jobs and deletions. Call once, before anything else is published.
   void PublishAll(const Stepping& step);
   void Changed(const Job& job, const Stepping& step);
-  // The job was in durable->jobs until now, and has gone.
+  // Call with a job that was just removed from durable->jobs.
   void Deleted(const Job& job, const Stepping& step);
 
-  // Forgets the ends that were kept long enough.
+  // Drops the deletions that are `deleted_kept` old.
   void Tick(const Stepping& step);
   Ms NextDeadline(Ms none) const;
 
@@ -46,7 +48,7 @@ class JobSignals {
   const std::size_t deleted_max_;
   Durable& durable_;
   std::uint64_t changes_ = 0;
-  std::set<std::pair<Ms, std::string>> by_end_;  // of durable_.deleted
+  std::set<std::pair<Ms, std::string>> by_end_;  // index of durable_.deleted by time of deletion
 };
 
 }  // namespace assay

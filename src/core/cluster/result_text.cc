@@ -29,7 +29,7 @@ void AppendJsonString(std::string_view text, std::string* json) {
   json->push_back('"');
 }
 
-// The whole text up to `max` bytes, never half a character.
+// The longest prefix of at most `max` bytes that does not split a character.
 std::string_view Head(std::string_view text, std::size_t max) {
   if (text.size() <= max) return text;
   std::size_t end = max;
@@ -71,7 +71,7 @@ Findings Find(const Run& run) {
   return found;
 }
 
-// The worst finding decides: a fault is said even of a cancelled run.
+// The worst outcome decides: even for a cancelled run, the sentence reports a fault.
 std::string Sentence(const Run& run, std::size_t ranks_shown) {
   Findings found = Find(run);
   if (!found.faulty_nodes.empty()) {
@@ -107,7 +107,7 @@ bool AllOk(const RankTest& rank) {
   return true;
 }
 
-// What is left out to keep the message small enough.
+// What is omitted to keep the message within its limit.
 struct Economy {
   bool skip_ok_ranks = false;
   std::size_t text_bytes = kDetailBytesMax;
@@ -127,7 +127,7 @@ void AppendRank(const RankTest& rank, const Economy& economy, Executor executor,
     json->append(op == Op::kAic ? "\"0\":{\"code\":\"" : "\"1\":{\"code\":\"");
     json->push_back(static_cast<char>('0' + static_cast<int>(outcome.code)));
     json->push_back('"');
-    // Platforms know "OK"; what an agent measured stays in the database.
+    // Platforms expect "OK"; the agent's measurements stay in the database.
     const bool plain_ok = outcome.code == OutcomeCode::kOk && executor == Executor::kAgent;
     const std::string_view text = Head(
         plain_ok ? std::string_view("OK") : std::string_view(outcome.detail), economy.text_bytes);
@@ -146,7 +146,7 @@ struct LeftOut {
 };
 
 std::string Json(const Run& run, const Economy& economy, LeftOut* left_out) {
-  // Keys in text order: nodes, then devices ("10" before "2").
+  // Keys in text order, for nodes and for devices ("10" before "2").
   std::map<std::string_view, std::map<std::string, const RankTest*>> nodes;
   std::size_t kept = 0;
   for (const RankTest& rank : run.ranks) {
@@ -183,7 +183,7 @@ std::string Json(const Run& run, const Economy& economy, LeftOut* left_out) {
 }  // namespace
 
 std::string ResultText(const Run& run, std::size_t max) {
-  // Each step gives up a little more; the last ones are for tens of thousands of failed ranks.
+  // Each step omits more; the last ones are for tens of thousands of failed ranks.
   const Economy economies[] = {{false, kDetailBytesMax, SIZE_MAX, SIZE_MAX},
                                {true, kDetailBytesMax, SIZE_MAX, SIZE_MAX},
                                {true, 64, SIZE_MAX, SIZE_MAX},

@@ -100,15 +100,16 @@ std::optional<Runs::Place> Runs::Find(RunId id, std::int32_t rank) {
   return Place{&run, &live->second, &*it};
 }
 
-// To end a worker, or to make its device safe: an agent takes some seconds for each even when the
-// grace is short.
+// The time to end a worker, and also the time to make its device safe. An agent takes some seconds
+// for each, even if kill_grace is short.
 Ms Runs::EndTime() const {
   constexpr Ms kLeast = 10'000;
   return std::max(settings_.kill_grace, kLeast);
 }
 
-// How long these ops may take. An agent gets a grace for each and the time to make the device safe
-// after a kill; a subscriber a minute for its whole reply.
+// The time allowed for these ops. An agent also gets, for each op, the time to end the worker and
+// the time to make the device safe after a kill; a subscriber gets reply_allowance for its whole
+// reply.
 Ms Runs::Budget(Executor executor, OpSet ops) const {
   const bool agent = executor == Executor::kAgent;
   Ms budget = agent ? 0 : settings_.reply_allowance;
@@ -139,7 +140,8 @@ RunId Runs::Create(const std::string& job_id, StressPlan plan, const Stepping& s
   made.ranks = std::move(plan.ranks);
   made.rank_count = static_cast<std::int64_t>(made.ranks.size());
   for (const RankTest& rank : made.ranks) made.expected += rank.ops.size();
-  // One allowance until everybody is ready, one for an agent that is away at the start itself.
+  // One start_allowance until all executors are ready, and one for an agent that is not connected
+  // when the run starts.
   made.deadline = made.start_by + settings_.start_allowance + Budget(made.executor, made.ops);
 
   Run& run = durable_.runs.emplace(made.id, std::move(made)).first->second;
@@ -233,7 +235,8 @@ void Runs::AnswerPart(Run* run, std::uint32_t part, OutcomeCode code, const std:
   if (run->parts[part].state == PartState::kWaiting) {
     ReleasePart(*run, part, step);
   } else if (const auto link = LinkOf(run->parts[part])) {
-    // Its workers may wait or work still; one that is away is told when it says hello.
+    // The agent's workers may still wait or run. An agent that is not connected gets Discard after
+    // its next Hello.
     step.Do(ToAgent{*link, Discard{run->id}});
   }
 }
@@ -265,7 +268,7 @@ void Runs::Conclude(Run* run, const Stepping& step) {
   streams_.PublishResult(*run, step);
   open_by_job_.erase(run->job);
   live_.erase(run->id);
-  // Its outcomes are in the store; what stays is for late subscribers.
+  // The store has the outcomes; the header remains for late subscribers.
   run->ranks = {};
   run->parts = {};
 }

@@ -1,16 +1,16 @@
-// The life of stress tests, from acceptance to the one result: assigning, starting, collecting
+// The life cycle of stress tests, from acceptance to the result: assigning, starting, collecting
 // outcomes, deadlines, cancelling.
 //
-// Invariants:
-// 1. A job has at most one open run. An outcome, once there, never changes. A run ends by its
-//    deadline, or within resume_grace after a restart that came later.
-// 2. Ranks are told to start, and subscribers notified, only by a step whose records say so: what
-//    is not recorded as started was never started, so "not started" is safely code 1.
-// 3. A device's lease ends when whoever executes on it says that nothing holds it: with a rank's
-//    last outcome from its agent, with Discarded, with a Hello that does not hold the run; for
-//    subscribers with the reply or the run's end.
-//
 // Thread safety: none; the cluster owns it.
+//
+// Invariants:
+// 1. A job has at most one open run. A recorded outcome never changes. A run ends by its deadline,
+//    or within resume_grace after a restart that came later.
+// 2. A step that starts ranks or notifies subscribers also records it. A rank that is not recorded
+//    as started was therefore never started, so code 1 ("not run") is correct for it.
+// 3. The lease of a device ends when its executor reports the device free. Agents do so with the
+//    last outcome of a rank, with Discarded, or with a Hello that does not list the run;
+//    subscribers with the reply. The end of a subscriber's run also ends its leases.
 #pragma once
 
 #include <map>
@@ -31,15 +31,15 @@ namespace assay {
 
 class Runs {
  public:
-  // REQUIRES: the references outlive it. Takes up the open runs of `durable`; nothing is judged
-  // late before now + resume_grace.
+  // Resumes the open runs of `durable`. Enforces no deadline before now + resume_grace.
+  // REQUIRES: the pointers outlive it.
   Runs(const Settings& settings, Durable* durable, Fleet* fleet, Streams* streams, Ms now);
 
-  // Records the run and begins it. REQUIRES: the job has no open run.
+  // Records and starts a run. REQUIRES: the job has no open run.
   RunId Create(const std::string& job, StressPlan plan, const Stepping& step);
 
   std::optional<RunId> OpenRun(std::string_view job) const;
-  bool AgentInUse(const std::string& node) const;  // an open run waits for it
+  bool AgentInUse(const std::string& node) const;  // an open run waits for this agent's outcomes
 
   void Reply(const Replied& reply, const Stepping& step);
   void SubscriberCame(const std::string& job, const Stepping& step);
@@ -51,31 +51,32 @@ class Runs {
   void AgentAnswered(const Node& node, LinkId link, const Outcomes& outcomes, const Stepping& step);
   void AgentDiscarded(const Node& node, RunId run, const Stepping& step);
 
-  // kOk with the state it is in now, or why not.
+  // Returns kOk and sets *state to the run's state, or returns why the run cannot be cancelled.
   Status AskCancel(RunId run, const std::string& who, const Stepping& step, RunState* state);
 
   void Tick(const Stepping& step);
   Ms NextDeadline(Ms now) const;
 
  private:
-  // What is derived from an open Run.
+  // State derived from an open Run.
   struct Live {
     std::vector<std::vector<std::uint32_t>> part_ranks;  // [part] -> indexes into ranks
-    std::vector<std::int64_t> part_open;                 // [part] -> outcomes still missing
+    std::vector<std::int64_t> part_open;                 // [part] -> missing outcomes
     std::map<std::string, std::uint32_t, std::less<>> part_of_agent;
-    // A rank was answered in its agent's place and holds its device still: the agent must let go
-    // in the end.
+    // Parts with a rank that has a timeout outcome from the coordinator but still holds its device:
+    // at the end of the run the agent gets Discard.
     std::set<std::uint32_t> late_parts;
-    bool reply_missing = false;  // its subscriber was notified and never answered in full
-    Ms due = 0;                  // not later than what Tick has to do next
+    bool reply_missing = false;  // the subscriber was notified but did not reply for all ranks
+    Ms due = 0;                  // when Tick() must next handle the run, or earlier
   };
-  struct Place {  // one rank of an open run
+  // One rank of an open run.
+  struct Place {
     Run* run;
     Live* live;
     RankTest* rank;
   };
 
-  // runs.cc: beginning and ending
+  // runs.cc: start and end
   void TakeUp(Run* run);
   std::optional<Place> Find(RunId run, std::int32_t rank);
   void Move(Run* run, RunTrigger trigger, const Stepping& step);
@@ -87,11 +88,12 @@ class Runs {
   void AnswerPart(Run* run, std::uint32_t part, OutcomeCode code, const std::string& detail,
                   const Stepping& step);
   void ReleasePart(const Run& run, std::uint32_t part, const Stepping& step);
-  void Conclude(Run* run, const Stepping& step);  // if nothing is missing; `run` is then closed
+  // Closes the run if no outcome is missing.
+  void Conclude(Run* run, const Stepping& step);
   Ms EndTime() const;
   Ms Budget(Executor executor, OpSet ops) const;
 
-  // runs_agents.cc: who executes on nodes
+  // runs_agents.cc: execution by agents
   std::optional<std::uint32_t> PartOf(const Run& run, const Node& node) const;
   std::optional<LinkId> LinkOf(const Part& part) const;
   bool LeasedToSubscriber(RunId run) const;
@@ -101,7 +103,7 @@ class Runs {
   void ResumePart(Run* run, std::uint32_t part, LinkId link, const HeldRun* held,
                   const Stepping& step);
 
-  // runs_replies.cc: who executes inside the job
+  // runs_replies.cc: execution by the job's subscribers
   std::optional<std::string> ReplyItemTo(Run* run, const ReplyItem& item, const Stepping& step);
 
   // runs_time.cc: cancelling and deadlines
@@ -109,9 +111,9 @@ class Runs {
   void TickRun(Run* run, const Stepping& step);
   void TickBegin(Run* run, const Stepping& step);
   void TickRanks(Run* run, const Stepping& step);
-  Ms Late(Ms deadline) const;  // when passing it is judged
-  Ms Due(const Run& run) const;
-  void Sooner(const Run& run, Ms due);
+  Ms Late(Ms deadline) const;           // when `deadline` is enforced: not before resume_grace
+  Ms Due(const Run& run) const;         // when Tick() must next handle the run
+  void Sooner(const Run& run, Ms due);  // handle the run no later than at `due`
 
   const Settings settings_;
   Durable& durable_;
@@ -122,7 +124,8 @@ class Runs {
   std::map<std::string, RunId, std::less<>> open_by_job_;
 };
 
-// A job as a record that leaves its stored table alone, without copying the table's text.
+// Makes a record of the job that leaves the stored table unchanged, without copying the table's
+// text.
 PutJob JobRecord(const Job& job);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// What agents say of their runs.
+// Handles the messages of agents about their runs.
 #include <algorithm>
 
 #include "core/cluster/runs.h"
@@ -10,7 +10,7 @@ std::optional<std::uint32_t> Runs::PartOf(const Run& run, const Node& node) cons
   const Live& live = live_.at(run.id);
   const auto it = live.part_of_agent.find(node.name);
   if (it == live.part_of_agent.end()) return std::nullopt;
-  // Another agent that took the name over knows nothing of this part.
+  // An agent that took over the name does not have this part.
   if (run.parts[it->second].identity != node.identity) return std::nullopt;
   return it->second;
 }
@@ -108,7 +108,8 @@ void Runs::ResumePart(Run* run, std::uint32_t part, LinkId link, const HeldRun* 
     return;
   }
   if (held == nullptr) {
-    // It stored the run before it said Ready; so what was started and is not held was lost there.
+    // The agent stores a run before it sends Ready. If the part was started and the agent does not
+    // hold it, the agent has lost it.
     if (state == PartState::kStarted) {
       AnswerPart(run, part, OutcomeCode::kNotRun, "the agent no longer has the test", step);
     } else {
@@ -149,7 +150,7 @@ void Runs::AgentReady(const Node& node, LinkId link, RunId id, const Stepping& s
 }
 
 void Runs::AgentProgressed(const Node& node, const Progress& progress, const Stepping& step) {
-  if (!progress.started) return;  // percentages are for the agent's log
+  if (!progress.started) return;  // a percentage changes no state
   const auto place = Find(progress.run, progress.rank);
   if (!place) return;
   const auto part = PartOf(*place->run, node);
@@ -178,7 +179,8 @@ void Runs::AgentAnswered(const Node& node, LinkId link, const Outcomes& outcomes
     RankTest& rank = *place->rank;
     if (!part || rank.part != *part || !rank.ops.Has(report.op)) continue;
     if (rank.answered.Has(report.op)) {
-      // It may have been answered in the agent's place; the agent's own last one frees the device.
+      // The coordinator may have recorded a timeout already; the device is free once the agent
+      // reports its own last outcome.
       const Op last = rank.ops.Has(Op::kP2p) ? Op::kP2p : Op::kAic;
       if (report.op == last) fleet_.Release({node.name, rank.device}, report.run, step);
       continue;

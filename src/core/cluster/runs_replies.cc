@@ -1,5 +1,5 @@
-// Replies of subscribers (TaskD): partial ones add up, repeated ones change nothing, and only those
-// between notification and the run's end count (docs/wire.md 9).
+// Handles the replies of subscribers (TaskD). Partial replies add up, repeated replies change
+// nothing, and replies count only between the notification and the end of the run (docs/wire.md 9).
 #include <charconv>
 
 #include "base/ids.h"
@@ -59,7 +59,7 @@ void Runs::Reply(const Replied& reply, const Stepping& step) {
       job.owing_until = 0;
       job.last_reply = step.now;
       step.Store(JobRecord(job));
-      step.Note("late_reply", reply.job, job.last_run, "", "the answer that was owed has come");
+      step.Note("late_reply", reply.job, job.last_run, "", "the missing reply arrived");
     }
     AnswerCall(reply.call, 0,
                "reply success, but no stress test of job:" + Shown(reply.job) +
@@ -80,7 +80,7 @@ void Runs::Reply(const Replied& reply, const Stepping& step) {
     AnswerCall(reply.call, 0, "reply success", step);
   } else {
     AnswerCall(reply.call, 413,
-               Shown(List(problems, kProblemsShown) + "; the rest of the reply was counted", 900),
+               Shown(List(problems, kProblemsShown) + "; the rest of the reply was recorded", 900),
                step);
   }
   Conclude(&run, step);

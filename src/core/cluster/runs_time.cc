@@ -1,4 +1,4 @@
-// Cancelling and deadlines of runs.
+// Handles the cancelling and the deadlines of runs.
 #include <algorithm>
 
 #include "base/ids.h"
@@ -12,14 +12,15 @@ constexpr Ms kHour = 3'600'000;
 Status Runs::AskCancel(RunId id, const std::string& who, const Stepping& step, RunState* state) {
   const std::string shown = "run " + std::to_string(id);
   if (!live_.contains(id)) {
-    if (id > 0 && id < durable_.next_run) return ConflictError(shown + " has ended already");
+    if (id > 0 && id < durable_.next_run) return ConflictError(shown + " has already ended");
     return NotFoundError(shown + " does not exist; `assay run list` shows the runs");
   }
   Run& run = durable_.runs.at(id);
   if (!run.cancelled) {
     run.cancelled = true;
     if (run.executor == Executor::kAgent) {
-      // Ops under way get their grace and a kill; an agent that is away may come back meanwhile.
+      // Running ops get their grace period and then a kill; an agent that is not connected can
+      // reconnect meanwhile.
       run.deadline = std::min(run.deadline, step.now + settings_.start_allowance + 3 * EndTime());
     }
     step.Note("run_cancel_asked", run.job, id, "", who.empty() ? "" : "by " + who);
@@ -119,7 +120,7 @@ void Runs::TickRun(Run* run, const Stepping& step) {
   Conclude(run, step);
 }
 
-// Who could not begin by now is not waited for: it was never told to start.
+// Ends the parts that could not start in time as not run: their executors never got a start.
 void Runs::TickBegin(Run* run, const Stepping& step) {
   for (std::uint32_t part = 0; part < run->parts.size(); ++part) {
     const PartState state = run->parts[part].state;

@@ -1,4 +1,5 @@
-// What one step of the cluster works with: the time and where its answers go. Internal to the core.
+// The context of one step of the cluster: the time, and the output for records and effects.
+// Internal to the core.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace assay {
 
-// REQUIRES: out outlives it; made anew for each step.
+// Made for each step. REQUIRES: out outlives it.
 struct Stepping {
   Ms now = 0;
   Output* out = nullptr;

@@ -1,10 +1,12 @@
-// Who listens to a job: training agents that execute tests (kNotify) and platforms that wait for
-// results (kResult); and who follows the states of all jobs (kSignal, kSignalList; their job is
-// "").
+// The registry of open server streams. Listeners of one job: training agents that execute tests
+// (kNotify) and platforms that wait for results (kResult). Listeners of all jobs: subscribers of
+// job signals (kSignal, kSignalList), whose job is "".
 //
-// A stream is opened once and closed once, in either order (gRPC's callbacks run on several
-// threads); between the two the cluster may have ended it itself. Streams do not outlive the
-// process. Thread safety: none; the cluster owns it.
+// Each stream has one open event and one close event, in either order (gRPC's callbacks run on
+// several threads). The cluster may end a stream before its close event arrives. Streams do not
+// outlive the process.
+//
+// Thread safety: none; the cluster owns it.
 #pragma once
 
 #include <map>
@@ -20,22 +22,24 @@ namespace assay {
 
 class Streams {
  public:
-  // False: the stream has gone already and was let go; nothing more is to be done about it.
+  // Returns false if the stream is already closed; it has then been ended, and the caller must not
+  // use it further.
   bool Open(const StreamOpened& opened, const Stepping& step);
   void Close(StreamId stream, const Stepping& step);
 
-  // After Open: listens from now on, or is ended with `status`, or gets one late result.
+  // Call exactly one of these after Open(): Attach() makes the stream a listener, Refuse() ends it
+  // with `status`, Replay() sends it the result of a run that has ended, and ends it.
   void Attach(StreamId stream, const Stepping& step);
   void Refuse(StreamId stream, Status status, const Stepping& step);
   void Replay(StreamId stream, const RunHeader& run, const Stepping& step);
 
-  // Ends a stream that may be attached; nothing when it is over already.
+  // Ends a stream, attached or not; ignored if it has ended.
   void End(StreamId stream, Status status, const Stepping& step);
 
   bool HasListener(std::string_view job, Topic topic) const;
-  // Every result listener of the job gets the message and its end.
+  // Sends the run's message to every result listener of the job and ends these streams.
   void PublishResult(const RunHeader& run, const Stepping& step);
-  // Ends everybody who listens to the job.
+  // Ends all streams that listen to the job.
   void EndJob(const std::string& job, const Status& status, const Stepping& step);
 
  private:
@@ -43,7 +47,7 @@ class Streams {
     Topic topic = Topic::kNotify;
     std::string job;
     bool attached = false;
-    bool ended = false;  // by us; its close is still to come
+    bool ended = false;  // by the cluster; the close event has not arrived yet
   };
   struct Listeners {
     std::set<StreamId> of[kTopics];

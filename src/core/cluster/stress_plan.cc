@@ -16,7 +16,7 @@ constexpr std::size_t kNamesShown = 5;
 
 using NodeOps = std::vector<OpSet>;  // [index into the table's nodes]; empty: not chosen
 
-// ClusterD's order of checks for one node's list.
+// Checks one node's ops in ClusterD's order.
 std::optional<Refusal> ReadOps(const std::string& node, const std::vector<std::int64_t>& ops,
                                OpSet* set) {
   const std::string shown = "node:" + Shown(node) + " stress test ops ";
@@ -78,25 +78,26 @@ std::optional<Refusal> ChooseExecutor(const StressRequested& request, const Stre
                      " has no subscriber (SubscribeNotifyExecStressTest) to execute the test"};
 }
 
-// What of the part's devices its agent does not have; "" when it has them all.
+// The error if the agent's inventory does not have all wanted devices, else "".
 std::string MissingDevices(const std::string& node, const std::vector<std::int32_t>& wanted,
                            const std::vector<DeviceInfo>& inventory) {
   std::set<std::int32_t> there;
   for (const DeviceInfo& device : inventory) there.insert(device.index);
   std::vector<std::string> missing;
   for (const std::int32_t device : wanted) {
-    if (device < 0) return "node " + Quoted(node) + ": a rank without a device, on its processor";
+    if (device < 0) return "node " + Quoted(node) + ": a rank runs on the CPU, not on a device";
     if (!there.contains(device)) missing.push_back(std::to_string(device));
   }
   if (missing.empty()) return "";
   const std::string text =
-      "node " + Quoted(node) + ": its agent has no device " + List(missing, kNamesShown);
-  if (there.empty()) return text + ", it lists none at all";
-  return text + ", it lists " + Count(there.size(), "device", "devices") + " from " +
+      "node " + Quoted(node) + ": its agent does not list device " + List(missing, kNamesShown);
+  if (there.empty()) return text + ", nor any other device";
+  return text + ", but lists " + Count(there.size(), "device", "devices") + " from " +
          std::to_string(*there.begin()) + " to " + std::to_string(*there.rbegin());
 }
 
-// Every rank of the plan needs an agent on its node that has its device.
+// Sets the agent of every part. Refuses unless each rank's node has an attached agent that lists
+// the rank's device.
 std::optional<Refusal> FindAgents(const Fleet& fleet, const std::vector<TableNode>& nodes,
                                   const std::vector<std::uint32_t>& chosen, StressPlan* plan) {
   std::vector<std::string> problems;
@@ -113,7 +114,7 @@ std::optional<Refusal> FindAgents(const Fleet& fleet, const std::vector<TableNod
     const auto [it, first] = taken.emplace(match.agent, node.name);
     if (!first) {
       problems.push_back("nodes " + Quoted(it->second) + " and " + Quoted(node.name) +
-                         " are both on agent " + Quoted(match.agent));
+                         " both match agent " + Quoted(match.agent));
       continue;
     }
     const Node& agent = *fleet.NodeOf(*fleet.LinkOf(match.agent));
@@ -123,7 +124,7 @@ std::optional<Refusal> FindAgents(const Fleet& fleet, const std::vector<TableNod
     plan->parts[i].identity = agent.identity;
   }
   if (problems.empty()) return std::nullopt;
-  std::string text = "nobody can execute the test on " + Count(problems.size(), "node", "nodes");
+  std::string text = "no agent can execute the test on " + Count(problems.size(), "node", "nodes");
   for (std::size_t i = 0; i < problems.size() && i < kNamesShown; ++i) {
     text += (i == 0 ? ": " : "; ") + problems[i];
   }
@@ -164,7 +165,7 @@ std::optional<Refusal> CheckDevices(const StressContext& context, const std::str
       return Refusal{kRunning, "device " + std::to_string(place.device) + " of node " +
                                    Quoted(job.table->nodes[place.node].name) +
                                    " is part of running job " + Quoted(id) +
-                                   "; set that job complete when it is (`assay job status`)"};
+                                   "; if that job has ended, set it complete (`assay job status`)"};
     }
   }
   return std::nullopt;
@@ -210,8 +211,8 @@ std::variant<StressPlan, Refusal> PlanStress(const StressRequested& request,
     return Refusal{kRunning, "jobId=" + Shown(request.job) +
                                  " om is running, or job recovering: run " +
                                  std::to_string(job.last_run) +
-                                 " ended without the answer of its subscriber, which may still be "
-                                 "testing; wait for it, at most " +
+                                 " ended without the reply of its subscriber, which may still be "
+                                 "testing; try again after that reply, or at the latest in " +
                                  Seconds(job.owing_until - context.now)};
   }
 

@@ -1,6 +1,8 @@
-// May this stress test run, and who would execute which ranks? Judged against ClusterD's rules,
+// Decides whether a stress test may run and which executor runs which ranks, by ClusterD's rules,
 // codes and texts (docs/wire.md 3) and Assay's own (docs/wire.md 9: executor, devices under test
-// elsewhere). Pure: nothing changes here.
+// elsewhere).
+//
+// Thread safety: a pure function.
 #pragma once
 
 #include <map>
@@ -23,12 +25,12 @@ struct Refusal {
 
 struct StressPlan {
   Executor executor = Executor::kAgent;
-  OpSet ops;                    // of all ranks together
+  OpSet ops;                    // the union of all ranks' ops
   std::vector<Part> parts;      // the chosen nodes, in the order of the rank table
   std::vector<RankTest> ranks;  // ascending by rank
 };
 
-// What the cluster knows that bears on the question.
+// The state of the cluster that the decision depends on.
 struct StressContext {
   const std::map<std::string, Job, std::less<>>* jobs = nullptr;
   const Fleet* fleet = nullptr;

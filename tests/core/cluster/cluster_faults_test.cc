@@ -123,6 +123,6 @@ TEST_CASE("a subscriber that never answered owes, however late that is seen") {
     world.Step(Ticked{});
     REQUIRE(world.RunOf(run).state == RunState::kClosed);
     world.Subscribe("j", Topic::kNotify);
-    CHECK_THAT(world.Stress("j").text, Contains("ended without the answer"));
+    CHECK_THAT(world.Stress("j").text, Contains("ended without the reply"));
   }
 }

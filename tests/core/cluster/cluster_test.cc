@@ -155,15 +155,15 @@ TEST_CASE("an agent that does not have a rank's device cannot execute it") {
   const Answer answer = world.Stress("j");
   CHECK(answer.code == 404);
   CHECK(answer.text ==
-        "nobody can execute the test on 2 nodes: "
-        "node \"a\": its agent has no device 4, 15, it lists 4 devices from 0 to 3; "
-        "node \"b\": its agent has no device 0, it lists none at all");
+        "no agent can execute the test on 2 nodes: "
+        "node \"a\": its agent does not list device 4, 15, but lists 4 devices from 0 to 3; "
+        "node \"b\": its agent does not list device 0, nor any other device");
   CHECK(world.durable().runs.empty());
   CHECK(world.durable().leases.empty());
   world.Apply("many", MakeTable({{"b", {1, 2, 3, 4, 5, 6, 8}}}));
-  CHECK_THAT(world.Stress("many").text, Contains("no device 1, 2, 3, 4, 5 and 2 more,"));
+  CHECK_THAT(world.Stress("many").text, Contains("does not list device 1, 2, 3, 4, 5 and 2 more,"));
   world.Apply("host", MakeTable({{"a", {0, -1}}}));
-  CHECK_THAT(world.Stress("host").text, Contains("\"a\": a rank without a device"));
+  CHECK_THAT(world.Stress("host").text, Contains("\"a\": a rank runs on the CPU, not on a device"));
 
   // Who executes by itself needs no agent, and an agent that comes back with more is asked again.
   world.Subscribe("many", Topic::kNotify);
@@ -307,7 +307,7 @@ TEST_CASE("a subscriber that never answers ends in timeouts, and the job owes") 
   world.Let(world.RunOf(run).deadline - world.now());
   CHECK(world.RunOf(run).state == RunState::kClosed);
   CHECK_THAT(world.RunOf(run).message, Contains("stress test timeout fault, faultRank:[0 1]"));
-  CHECK_THAT(world.Stress("j").text, Contains("om is running") && Contains("without the answer"));
+  CHECK_THAT(world.Stress("j").text, Contains("om is running") && Contains("without the reply"));
   world.Reply("j", {{"0", "0", "0", "late"}});
   CHECK(world.Stress("j").code == 0);
 }
@@ -436,7 +436,7 @@ TEST_CASE("cancelling agents: what waits is answered, what works is told, all en
   CHECK(world.RunOf(run).state == RunState::kClosed);
   CHECK_THAT(world.RunOf(run).message, Contains("stress test cancelled,result:"));
   world.Step(RunCancelled{world.NextId(), {}, run});
-  CHECK_THAT(world.Last<Answer>().at(0).text, Contains("has ended already"));
+  CHECK_THAT(world.Last<Answer>().at(0).text, Contains("has already ended"));
   world.Step(RunCancelled{world.NextId(), {}, 99});
   CHECK_THAT(world.Last<Answer>().at(0).text, Contains("does not exist"));
 }
