@@ -157,7 +157,7 @@ TEST_CASE("a table that is too large for the job's signals is said once") {
   room.desk.Noticed("a", room.now, 0);
   CHECK(Applied(room.WorkFor(1'000), "a").state == JobState::kRunning);
   room.Answer("a");
-  CHECK_THAT(room.Said(), Contains("a.json: the job's signals leave HcclJson out"));
+  CHECK_THAT(room.Said(), Contains("a.json: the job's signals omit HcclJson"));
   room.desk.Noticed("a", room.now, 0);
   CHECK(room.WorkFor(1'000).empty());
   CHECK_THAT(room.Said(), !Contains("HcclJson"));
