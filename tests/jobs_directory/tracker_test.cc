@@ -202,7 +202,7 @@ TEST_CASE("a half-written file is looked at again, and complained of once it sta
   CHECK(room.WorkFor(20'000).empty());
   const std::string said = room.Said();
   CHECK_THAT(said, Contains("/jobs/a.json: unexpected end of file at offset 40"));
-  CHECK_THAT(said, Contains("looked at again when it changes"));
+  CHECK_THAT(said, Contains("the file is read again when it changes"));
   CHECK(room.Rests());
   room.desk.Noticed("a", room.now, 0);
   CHECK(room.WorkFor(20'000).empty());
@@ -284,7 +284,8 @@ TEST_CASE("what a run forbids is said once and told when the run has ended") {
   CHECK(room.Work().contains("a"));
   room.Answer("a", 411, false, "job \"a\" is under test in run 1");
   CHECK(room.Said() ==
-        "/jobs/a.json: job \"a\" is under test in run 1; the file is taken after that\n");
+        "/jobs/a.json: job \"a\" is under test in run 1; the file is applied when the run has "
+        "ended\n");
   room.Write("a", Table(5));  // without a notice: the newest counts
   CHECK(Applied(room.WorkFor(5'000), "a").table->ranks.size() == 5);
   room.Answer("a", 411, false, "job \"a\" is under test in run 1");
@@ -301,7 +302,7 @@ TEST_CASE("what a run forbids is said once and told when the run has ended") {
   CHECK(std::holds_alternative<JobFileGone>(room.WorkFor(5'000).at("a")));
   room.Answer("a");
   const std::string said = room.Said();
-  CHECK_THAT(said, Contains("/jobs/a.json is gone, but job \"a\" is under test in run 2\n"));
+  CHECK_THAT(said, Contains("/jobs/a.json was removed, but job \"a\" is under test in run 2\n"));
   CHECK(said.find("run 2") == said.rfind("run 2"));
   CHECK(room.Rests());
 }
@@ -381,7 +382,7 @@ TEST_CASE("what is under way is bounded, by number and by bytes") {
     ++all;
   }
   CHECK(all == 10);
-  CHECK_THAT(room.Said(), Contains("/jobs/k.json: not taken, nor what comes after it: the jobs "
+  CHECK_THAT(room.Said(), Contains("/jobs/k.json: ignored, as are all later files: the jobs "
                                    "directory has more than 10 files"));
 
   limits.order_bytes = Table(1).size() + 1;
