@@ -12,9 +12,10 @@ namespace assay {
 namespace {
 
 constexpr Ms kGoneGrace = 1000;  // from the removal of a file to that of its job
-constexpr Ms kUnfinishedWait =
-    10'000;                       // before logging an incomplete file, whose writer may be slow
-constexpr Ms kBrokenWait = 1000;  // before logging an invalid file, perhaps half overwritten
+// Times for which a content must be unchanged before it is logged: an incomplete one, whose writer
+// may be slow, and an invalid one, which may be half overwritten.
+constexpr Ms kUnfinishedWait = 10'000;
+constexpr Ms kBrokenWait = 1000;
 constexpr Ms kFirstPause = 100;
 constexpr Ms kLastPause = 5000;
 constexpr Ms kBusyPause = 2000;
