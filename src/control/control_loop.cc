@@ -209,7 +209,8 @@ void ControlLoop::Release(Effect&& effect) {
 
 void ControlLoop::BeginOutage(const Status& why) {
   LogError("the database cannot commit: " + why.text() +
-           "; every call gets UNAVAILABLE until a commit succeeds; retrying every second");
+           "; commands, subscriptions and agents get UNAVAILABLE until a commit succeeds; retrying "
+           "every second");
   refusal_ = UnavailableError("the coordinator cannot write its database: " + why.text());
   outage_since_ = Now();
   next_retry_ = outage_since_ + kRetry;

@@ -13,8 +13,8 @@
 //    not yet answered. If the file changes meanwhile, it is read again after the answer.
 // 2. A content that the cluster has applied or refused for good is not posted again until it
 //    changes.
-// 3. An invalid content is read again with growing pauses. It is logged once it is older than a
-//    half-written file would be.
+// 3. An invalid content may be half written: it is read again with growing pauses. If it stays
+//    unchanged for too long for that, it is logged, and read again only when it changes.
 // 4. The job of a file that vanishes is deleted only after a grace time, because editors rename the
 //    old file before they write the new one.
 // 5. A change that the cluster refuses because of a run in progress is retried: the content that
