@@ -11,8 +11,9 @@ void BoardFanout::Handle(BoardEntry&& entry) {
   if (behind_ && !MayPutOff()) Flush();
 }
 
-// Of what Depth counts, a budget's worth at most is done already (Run takes it off at its end). So
-// with twice that, an entry is still to come, and the last one there is flushes.
+// Depth() may count up to kBudget entries that Run() has already handled, because Run() subtracts
+// them only at its end. With more than twice that, at least one entry is still to be handled, and
+// the last entry flushes.
 bool BoardFanout::MayPutOff() const { return Depth() > 2 * FanoutPool::kBudget; }
 
 void BoardFanout::Flush() {
@@ -22,7 +23,7 @@ void BoardFanout::Flush() {
     if (Fill(subscriber)) {
       ++i;
     } else {
-      Park(subscriber);  // another one has this place now
+      Park(subscriber);  // puts another subscriber at index i
     }
   }
 }
@@ -36,16 +37,16 @@ void BoardFanout::On(const ForgetEntry& entry) {
   if (behind_) Flush();
   const std::uint64_t change = board_.Forget(entry.job);
   if (change == 0) return;
-  // Who was there when the job went is owed its delete. (Who came later would have learned of it
-  // from the snapshot, while it was news.)
+  // Subscribers that were attached when the job was deleted must receive the delete. (Later ones
+  // receive it only as part of their snapshot, while it is retained.)
   std::vector<StreamId> owed;
   for (const auto& [id, subscriber] : subscribers_) {
     if (subscriber.cursor < change && subscriber.attached_at < change) owed.push_back(id);
   }
   for (StreamId id : owed) {
     subscribers_.find(id)->second.stream->PostClosed();
-    End(id, ExhaustedError("job signals were not read for so long that a job's deletion had to be "
-                           "forgotten; subscribe again"));
+    End(id, ExhaustedError("the client read job signals so slowly that the deletion of a job "
+                           "expired before it was sent; subscribe again"));
   }
 }
 
@@ -76,7 +77,7 @@ void BoardFanout::On(const EndAllEntry& entry) {
   subscribers_.clear();
   ready_.clear();
   board_.Clear();
-  uuids_ = UuidSeries();  // changes are counted anew
+  uuids_ = UuidSeries();  // change numbers restart
   behind_ = false;
 }
 
@@ -96,7 +97,7 @@ bool BoardFanout::FillPages(Subscriber* subscriber) {
   const std::vector<SignalPtr>& signals = *subscriber->snapshot;
   std::vector<EncodedMessage> page;
   while (subscriber->sent != signals.size()) {
-    // Before the work, too.
+    // Checked before the page is encoded, too: encoding is expensive.
     if (!subscriber->stream->Ready(1)) return false;
     page.clear();
     std::size_t size = Encoder::kListBytesOnce;
@@ -141,7 +142,7 @@ void BoardFanout::End(StreamId id, const Status& status) {
 
 EncodedMessage BoardFanout::Single(const SignalPtr& signal) {
   JobBoard::Item* const item = board_.Find(signal->change);
-  // Not there: a change has replaced it since the snapshot.
+  // Null: a later change has replaced it since the snapshot was taken.
   return item != nullptr ? Single(item) : encoder_.JobSignal(*signal, uuids_.Text(signal->change));
 }
 

@@ -1,17 +1,24 @@
-// The fan-out of job signals: one queue, the board (job_board.h), and all who subscribed. The
-// control loop posts one entry for each change, whoever listens; what it costs per subscriber is
-// done here.
+// The fan-out of job signals: one queue, the board (job_board.h) and all subscribers.
 //
-// A subscriber either is ready: it was given all there is, and gets each change at once. Or it
-// waits: so much is on its way to it that no more is sent until its stream says that it has room
-// (Room is but an id, and comes from gRPC's threads in no order with what the loop posts: of a
-// stream that was ended it finds nothing). Then it is filled from its cursor. Nothing is kept for
-// it meanwhile but, for a list, the snapshot whose pages it is still getting: pointers to signals.
+// The control loop posts one entry per change, however many subscribers there are. The work per
+// subscriber is done here, by the fan-out workers.
 //
-// When the queue itself is long, because changes come faster than they can be written to all, the
-// changes go onto the board alone and the ready ones are filled from it at the end: they are
-// conflated, like those who wait, and the queue stays short. No change is passed over by that: see
-// MayPutOff.
+// A subscriber is in one of two states:
+//   ready    it has been sent everything on the board and gets each change at once
+//   waiting  so much is unwritten in its stream that nothing more is sent until the stream reports
+//            room (RoomEntry). Then it is filled from its cursor. Nothing is stored for it in the
+//            meantime, except for a list: the snapshot whose pages are not all sent (pointers to
+//            signals).
+// A RoomEntry carries only an id. gRPC's threads post it, unordered with the loop's entries, so it
+// may name a stream that was ended; it is then ignored.
+//
+// When the queue itself is long, because changes arrive faster than they can be written to all
+// subscribers, changes are only applied to the board, and the ready subscribers are filled from it
+// at the end. Their changes are conflated, as for waiting subscribers, and the queue stays short.
+// No change is lost by that: see MayPutOff.
+//
+// Thread safety: Post and StreamHasRoom from any thread; the rest runs in Handle, one thread at a
+// time (fanout_queue.h).
 #pragma once
 
 #include <cstddef>
@@ -40,13 +47,13 @@ struct ForgetEntry {
 struct RoomEntry {
   StreamId id = 0;
 };
-// EndAllEntry also clears the board: what comes after it is the whole truth, told anew.
+// EndAllEntry also clears the board: the entries after it describe the whole state again.
 using BoardEntry = std::variant<std::monostate, SignalEntry, ForgetEntry, RoomEntry, AttachEntry,
                                 EndEntry, EndAllEntry>;
 
 class BoardFanout final : public FanoutQueue<BoardEntry>, public RoomListener {
  public:
-  // encoder: outlives it.
+  // encoder: outlives this object.
   BoardFanout(Ready* ready, const Encoder* encoder) : FanoutQueue(ready), encoder_(*encoder) {}
 
   void StreamHasRoom(StreamId stream) override { Post(RoomEntry{stream}); }
@@ -57,13 +64,12 @@ class BoardFanout final : public FanoutQueue<BoardEntry>, public RoomListener {
     StreamId id = 0;
     StreamPort* stream = nullptr;
     Topic topic = Topic::kSignal;
-    std::uint64_t attached_at = 0;  // the last change before it came
-    std::uint64_t cursor = 0;       // the last change that it was given
-    // Of a list, until all its pages are sent.
-    JobBoard::SnapshotPtr snapshot;
-    std::size_t sent = 0;  // signals of it
+    std::uint64_t attached_at = 0;   // the last change before it attached
+    std::uint64_t cursor = 0;        // the last change sent to it
+    JobBoard::SnapshotPtr snapshot;  // lists only: set until all pages are sent
+    std::size_t sent = 0;            // signals of `snapshot` that are sent
     Ms report_time = 0;
-    std::size_t place = kWaits;  // in ready_
+    std::size_t place = kWaits;  // index in ready_; kWaits: waiting
   };
 
   void Handle(BoardEntry&& entry) override;
@@ -77,7 +83,7 @@ class BoardFanout final : public FanoutQueue<BoardEntry>, public RoomListener {
 
   bool MayPutOff() const;
   void Flush();
-  // Sends until there is nothing more, true, or no room.
+  // Sends what the subscriber lacks. True: it has everything; false: its stream has no room.
   bool Fill(Subscriber* subscriber);
   bool FillPages(Subscriber* subscriber);
   void FillAndPlace(Subscriber* subscriber);
@@ -90,10 +96,10 @@ class BoardFanout final : public FanoutQueue<BoardEntry>, public RoomListener {
 
   const Encoder& encoder_;
   JobBoard board_;
-  UuidSeries uuids_;                                      // of its signals
-  std::unordered_map<StreamId, Subscriber> subscribers_;  // node-based: pointers stay right
+  UuidSeries uuids_;                                      // of the board's signals
+  std::unordered_map<StreamId, Subscriber> subscribers_;  // node-based: pointers stay valid
   std::vector<Subscriber*> ready_;
-  bool behind_ = false;  // some of ready_ may not have been given all
+  bool behind_ = false;  // some of ready_ may lack changes that are on the board
 };
 
 }  // namespace assay

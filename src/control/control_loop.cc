@@ -73,7 +73,7 @@ void ControlLoop::Take() {
     Handle(std::move(item));
     if (out_.records.size() >= kRecordsMax) EndBatch();
   }
-  items_.clear();  // what they carried goes now, not with the next batch
+  items_.clear();  // frees the items' bodies now rather than with the next batch
 }
 
 const Status* ControlLoop::Refusal() const { return refusal_.ok() ? nullptr : &refusal_; }
@@ -140,7 +140,7 @@ void ControlLoop::Tick() {
   if (now < next_tick_) return;
   for (LinkId id : links_.Silent(settings_.agent_timeout)) {
     auto why = std::make_unique<Status>(
-        UnavailableError("nothing was heard of the agent for " +
+        UnavailableError("the coordinator received nothing from the agent for " +
                          std::to_string(settings_.agent_timeout / 1000) + " s"));
     if (links_.Lost(id, std::move(why))) Step(LinkClosed{id});
     closed_links_.push_back(id);
@@ -148,7 +148,7 @@ void ControlLoop::Tick() {
   Step(Ticked{});
 }
 
-// Whatever happened, time included, is now stored and said.
+// Commits the batch's records, the tick's included, then releases its effects.
 void ControlLoop::EndBatch() {
   if (!cluster_.has_value()) return ForgetBatch();
   if (!out_.records.empty()) {
@@ -169,7 +169,7 @@ void ControlLoop::Release() {
 }
 
 void ControlLoop::ForgetBatch() {
-  // Reused; but what one reply of 65,536 ranks needed is not kept for ever.
+  // The vectors are reused, but not with the capacity that one reply of 65,536 ranks needed.
   if (out_.records.capacity() > 2 * kRecordsMax) std::vector<Record>().swap(out_.records);
   if (out_.effects.capacity() > 2 * kRecordsMax) std::vector<Effect>().swap(out_.effects);
   out_.records.clear();
@@ -208,9 +208,10 @@ void ControlLoop::Release(Effect&& effect) {
 }
 
 void ControlLoop::BeginOutage(const Status& why) {
-  LogError("the store cannot commit: " + why.text() +
-           "; callers get UNAVAILABLE until it can again");
-  refusal_ = UnavailableError("the coordinator cannot store: " + why.text());
+  LogError("the database cannot commit: " + why.text() +
+           "; commands, subscriptions and agents get UNAVAILABLE until a commit succeeds; retrying "
+           "every second");
+  refusal_ = UnavailableError("the coordinator cannot write its database: " + why.text());
   outage_since_ = Now();
   next_retry_ = outage_since_ + kRetry;
   serving_(false);
@@ -231,20 +232,20 @@ void ControlLoop::TryToRecover() {
   AddEvent event;
   event.time = Now();
   event.kind = "store_recovered";
-  event.text = "nothing could be stored for " + std::to_string((Now() - outage_since_) / 1000) +
+  event.text = "no commit succeeded for " + std::to_string((Now() - outage_since_) / 1000) +
                " s: " + refusal_.text();
   if (!storage_->Commit({event}).ok()) return;
   cluster_.emplace(settings_, std::move(*durable), Now());
   refusal_ = Status::Ok();
   next_tick_ = 0;
-  LogInfo("the store can commit again; service returns");
+  LogInfo("the database can commit again; the coordinator is serving");
   serving_(true);
 }
 
 void ControlLoop::OnStop() {
   const Status why = UnavailableError("the coordinator is stopping");
-  // Agents go because we do: that is stored like any other loss of a link. What a failed commit
-  // loses here the next start finds out by itself.
+  // Store the loss of every link like any other loss. If this commit fails, the next start derives
+  // the same from the stored state.
   if (Refusal() == nullptr) {
     for (LinkId id : links_.Open()) {
       if (links_.Lost(id, std::make_unique<Status>(why))) Step(LinkClosed{id});

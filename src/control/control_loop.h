@@ -1,18 +1,18 @@
-// The one thread that owns the truth: takes what has arrived as a batch, steps it through the
-// cluster, commits all records of the batch in one transaction and releases the effects in order,
-// after the commit and only then.
+// The thread that owns the cluster's state. It takes the mailbox's items in batches, steps each
+// through the cluster, commits all records of the batch in one transaction and releases the effects
+// in order, only after the commit.
 //
-// When a commit fails nothing of the batch leaves: every call that waits gets UNAVAILABLE with the
-// store's reason, every stream and link is ended with it, health says NOT_SERVING, and the cluster
-// is thrown away. From then on what arrives is refused in the same way, and about once a second the
-// state is loaded again and a small commit is tried. When both work service returns; clients and
-// agents come back by themselves.
+// When a commit fails, no effect of the batch is released: every waiting call gets UNAVAILABLE with
+// the store's reason, every stream and link is ended with the same status, health reports
+// NOT_SERVING, and the cluster object is discarded. During the outage new calls, streams and links
+// are refused with that status. About once a second the loop loads the state again and tries a
+// small commit; when both succeed, service resumes. Clients and agents reconnect by themselves.
 //
-// Time starts at the wall clock and goes on with the steady one: it never jumps while the process
-// lives.
+// Time starts at the wall clock and advances with the steady clock, so it never jumps while the
+// process lives.
 //
-// Thread safety: Load, Start, Join from the thread that owns the coordinator; everything else
-// happens on the loop's own thread.
+// Thread safety: Load, Start and Join from the thread that owns the coordinator; everything else
+// runs on the loop's own thread.
 #pragma once
 
 #include <chrono>
@@ -36,20 +36,20 @@ namespace assay {
 
 class ControlLoop {
  public:
-  // serving: told when service stops or returns; must not block for long.
-  // The pointers outlive the loop.
+  // serving: called with false when an outage begins and with true when it ends; must not block for
+  // long. The pointers outlive the loop.
   ControlLoop(const Settings& settings, Intake* intake, Fanout* fanout, Storage* storage,
               std::function<void(bool)> serving);
 
-  // Before Start: what the store has.
+  // Loads the stored state. Call it before Start.
   Status Load();
   Status Start();
-  // Returns when the intake's mailbox is closed and drained. Before that, Intake::BeginStop.
+  // Returns when the intake's mailbox is closed and drained. Call Intake::BeginStop first.
   void Join();
 
  private:
-  // A batch ends at so many items taken or so many records made, whichever comes first: enough to
-  // make the sync of a commit cheap, few enough that nobody waits long for his.
+  // A batch ends at kItemsMax items or kRecordsMax records, whichever comes first: enough to
+  // amortise the sync of a commit, few enough that no caller waits long for its commit.
   static constexpr std::size_t kItemsMax = 256;
   static constexpr std::size_t kRecordsMax = 8192;
   static constexpr Ms kTick = 1000;
@@ -73,7 +73,7 @@ class ControlLoop {
 
   void BeginOutage(const Status& why);
   void TryToRecover();
-  // Why newcomers are refused; nothing: they are not.
+  // The reason why new calls, streams and links are refused; null: they are accepted.
   const Status* Refusal() const;
 
   const Settings settings_;
@@ -83,23 +83,24 @@ class ControlLoop {
   const Ms wall_start_;
   const std::chrono::steady_clock::time_point steady_start_;
 
-  std::optional<Cluster> cluster_;  // none in an outage
+  std::optional<Cluster> cluster_;  // empty in an outage
   std::unordered_map<CallId, PendingCall*> calls_;
   StreamTable streams_;
   LinkTable links_;
 
-  // Of the batch under way.
+  // The current batch's.
   Output out_;
-  std::vector<StreamId> closed_streams_;  // told to the core; ended after the commit if it did not
+  // Their close was posted. Ended after the commit, unless an effect of the core ended them.
+  std::vector<StreamId> closed_streams_;
   std::vector<LinkId> closed_links_;
-  std::vector<LinkId> consumed_;  // read on after the commit
+  std::vector<LinkId> consumed_;  // links whose message was consumed; read on after the commit
 
   std::vector<Inbound> items_;  // reused
   Ms next_tick_ = 0;
   bool idle_said_ = false;
   MemoryKeeper memory_;
   bool stopping_ = false;
-  Status refusal_;  // of an outage or the stop; ok: none
+  Status refusal_;  // the reason of an outage or of the stop; ok: neither
   Ms outage_since_ = 0;
   Ms next_retry_ = 0;
 

@@ -10,7 +10,7 @@ namespace {
 // Exactly one message, then OK (docs/wire.md 9).
 void SendResult(StreamPort* stream, RunId run, const Bytes& bytes) {
   stream->NameRun(run);
-  (void)stream->Send(bytes);  // the first message: there is room
+  (void)stream->Send(bytes);  // never full: it is the stream's first message
   stream->End(Status::Ok());
 }
 
@@ -31,8 +31,8 @@ void JobFanout::On(const NotifyEntry& entry) {
   const auto lags = [&](const Listener& listener) {
     if (listener.stream->Send(bytes)) return false;
     listener.stream->PostClosed();
-    listener.stream->End(
-        ExhaustedError("jobId=" + job_ + " notifications are not read; subscribe again"));
+    listener.stream->End(ExhaustedError(
+        "jobId=" + job_ + " the client does not read notifications; subscribe again"));
     return true;
   };
   notify_.erase(std::remove_if(notify_.begin(), notify_.end(), lags), notify_.end());

@@ -1,12 +1,15 @@
-// The way out: what the control loop says to streams and agents becomes entries of lock-free
-// queues; fan-out workers serialise each once and push the bytes into the outboxes.
+// The fan-out queues: the control loop posts what it sends to streams and agents as entries of
+// lock-free queues; fan-out workers serialise each message once and push the bytes into the
+// streams' outboxes.
 //
-// Who may touch a stream or link: the loop until it gives it to a queue (Attach, EndLoose, Replay,
-// the first entry of a link), then that queue's handler alone, until the handler ends it. The loop
-// names an attached stream by id, so an entry for one that is gone finds nothing.
+// Ownership: the loop may touch a stream or link until it hands it to a queue (AttachEntry,
+// EndLooseEntry, ReplayEntry, the first entry of a link). From then on only that queue's handler
+// may, until it ends the stream or link. Later entries name an attached stream by id, so an entry
+// for a stream that was already ended is ignored.
 //
-// Order: the loop is the only poster, so the entries of one queue are handled as it posted them.
-// Nothing orders two queues; one stream hears from one queue only (a link from its shard).
+// Order: the loop posts all of these entries, so those of one queue are handled in the order in
+// which it posted them. (Only RoomEntry comes from other threads: board_fanout.h.) Two queues are
+// not ordered with each other; each stream is served by one queue only, each link by its shard.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +34,7 @@ namespace assay {
 struct NotifyEntry {
   std::shared_ptr<const std::vector<RankOps>> ranks;
 };
-// To all result listeners, then they are ended.
+// Sent to all result listeners, each of which is then ended.
 struct ResultEntry {
   RunId run = kNoRun;
   std::shared_ptr<const std::string> message;
@@ -64,7 +67,7 @@ class JobFanout final : public FanoutQueue<JobEntry> {
   std::vector<Listener> result_;
 };
 
-// --- Streams that belong to no queue: each entry is the only one of its stream ---
+// --- Detached streams: attached to no queue. Each gets exactly one entry ---
 
 struct ReplayEntry {
   StreamPort* stream = nullptr;
@@ -88,11 +91,11 @@ class LooseFanout final : public FanoutQueue<LooseEntry> {
   const Encoder& encoder_;
 };
 
-// --- Agents: a fixed number of queues, a link always in the same ---
+// --- Agents: a fixed number of queues; a link always uses the same one ---
 
 struct LinkEntry {
   LinkPort* link = nullptr;
-  std::unique_ptr<const CoordinatorMessage> message;  // null: the end
+  std::unique_ptr<const CoordinatorMessage> message;  // null: end the link
   std::shared_ptr<const Status> status;               // of the end
 };
 
@@ -104,11 +107,14 @@ class LinkFanout final : public FanoutQueue<LinkEntry> {
   void Handle(LinkEntry&& entry) override;
 };
 
-// The pool and the queues that always exist. Thread safety: the control loop; Start and Stop from
-// the thread that owns the coordinator, when the loop does not run.
+// The pool and the queues that always exist.
+//
+// Thread safety: the control loop's thread; Start and Stop from the thread that owns the
+// coordinator, while the loop does not run.
 class Fanout {
  public:
-  explicit Fanout(const Encoder* encoder);  // which outlives it
+  // encoder: outlives this object.
+  explicit Fanout(const Encoder* encoder);
 
   Status Start(int workers) { return pool_.Start(workers); }
   void Stop() { pool_.Stop(); }

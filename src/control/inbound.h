@@ -1,9 +1,11 @@
-// What arrives in the control loop's mailbox: the core's events, each with the object in the shell
-// that it concerns, and the few things that concern the shell alone.
+// The items of the control loop's mailbox: the core's events, each with the call, stream or link it
+// belongs to, and the few items that the loop handles without the core.
 //
-// Ids (calls, streams, links) come from one counter and are never used again, so an id that comes
-// late can only name what it was made for. Pointers are for the loop, which alone decides whether
-// their objects may still be touched.
+// Ids (calls, streams, links) come from one counter and are never reused, so a late item can only
+// name the object its id was made for. Only the control loop dereferences the pointers, because
+// only it can tell whether their objects still exist.
+//
+// Thread safety: none; an item belongs to the poster until it is posted, then to the loop.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +24,18 @@ struct Inbound {
     kNone,
     kCall,          // event, call
     kStreamOpened,  // event (StreamOpened), stream
-    kStreamClosed,  // the client went away
-    kStreamDone,    // the stream's object is gone; its last word
+    kStreamClosed,  // the client disconnected or must be ended
+    kStreamDone,    // the stream's object is deleted; no item of it is posted after this one
     kLinkOpened,    // link
     kLinkSaid,      // event (LinkSaid)
-    kLinkClosed,    // the agent went away, or `status` says why it has to
-    kLinkDone,      // the link's object is gone; its last word
+    kLinkClosed,    // the agent disconnected, or must be ended for the reason in `status`
+    kLinkDone,      // the link's object is deleted; no item of it is posted after this one
     kStop,
   };
   Kind kind = Kind::kNone;
-  bool close_posted =
-      false;  // kStreamDone, kLinkDone: a closed was posted, and may come after this
+  // kStreamDone, kLinkDone: a kStreamClosed or kLinkClosed was posted; it may arrive after this
+  // item.
+  bool close_posted = false;
   std::uint64_t id = 0;
   union {
     PendingCall* call = nullptr;

@@ -6,8 +6,8 @@
 namespace assay {
 
 Status Intake::Admit(Guest guest) {
-  // Counted first, then looked: Stop sets the flag first, then looks at the counts. So one of the
-  // two sees the other.
+  // Counts first, then reads the flag; BeginStop sets the flag first, and the counts are read after
+  // it. With sequentially consistent order at least one of the two sees the other.
   const std::int64_t now = Count(guest).fetch_add(1, std::memory_order_seq_cst) + 1;
   std::string why;
   Code code = Code::kExhausted;
@@ -15,12 +15,12 @@ Status Intake::Admit(Guest guest) {
     code = Code::kUnavailable;
     why = "the coordinator is stopping; try again later";
   } else if (guest == Guest::kCall && now > limits_.calls_max) {
-    why = "too many calls at once (limit " + std::to_string(limits_.calls_max) + "); try again";
+    why = "too many calls in progress (limit " + std::to_string(limits_.calls_max) + "); try again";
   } else if (guest == Guest::kStream && now > limits_.streams_max) {
     why = "too many subscriptions (limit " + std::to_string(limits_.streams_max) +
-          " in all); end some first";
+          " in total); end some first";
   } else if (guest == Guest::kLink && now > limits_.links_max) {
-    why = "too many agents (limit " + std::to_string(limits_.links_max) + ")";
+    why = "too many attached agents (limit " + std::to_string(limits_.links_max) + ")";
   } else {
     return Status::Ok();
   }
@@ -39,7 +39,7 @@ std::int64_t Intake::Live() const {
 Status Intake::AdmitCommand() const {
   if (mailbox_.Depth() < limits_.mailbox_max) return Status::Ok();
   return ExhaustedError("the coordinator is overloaded (" + std::to_string(limits_.mailbox_max) +
-                        " requests wait); try again");
+                        " requests are waiting); try again");
 }
 
 Status Intake::HoldBytes(std::size_t bytes, bool outcomes) {
@@ -48,11 +48,12 @@ Status Intake::HoldBytes(std::size_t bytes, bool outcomes) {
   if (held_bytes_.fetch_add(size, std::memory_order_relaxed) + size <= max) return Status::Ok();
   FreeBytes(bytes);
   return ExhaustedError("the coordinator is overloaded (large requests of " +
-                        std::to_string(max >> 20) + " MiB wait); try again");
+                        std::to_string(max >> 20) + " MiB are in progress); try again");
 }
 
 void Intake::Post(Inbound&& item) {
-  // Refused only after Close, which comes when nobody is left: nothing to lose then.
+  // Post fails only after Close, which the coordinator calls once no poster is left, so no item is
+  // lost.
   (void)mailbox_.Post(std::move(item));
 }
 

@@ -1,10 +1,11 @@
-// The way from gRPC's reactors into the control loop: ids, limits, counts, posting.
+// The way from gRPC's reactors into the control loop: ids, limits, counts and posting.
 //
-// Everything that a caller can make grow is counted here and refused above its limit, with one
-// exception: what carries outcomes is bounded by its source (an agent has one message in flight)
-// and never refused.
+// Everything that clients can make grow is counted here and refused above its limit, with one
+// exception: messages that carry outcomes are not refused because of the mailbox's length; their
+// sources bound them (an agent has one message in flight).
 //
-// Thread safety: any thread. Outlives every reactor: the coordinator waits for Live() == 0.
+// Thread safety: any thread. Lifetime: outlives every reactor; the coordinator waits for
+// Live() == 0.
 #pragma once
 
 #include <atomic>
@@ -18,14 +19,14 @@
 namespace assay {
 
 struct IntakeLimits {
-  std::size_t mailbox_max = 100'000;  // items that wait before calls are refused
-  // Streams in all, of stress tests and of job signals; the core has a limit of its own for the
-  // latter (Settings::subscriptions_max).
+  std::size_t mailbox_max = 100'000;  // waiting items; from then on calls are refused
+  // Subscriptions in total, of stress tests and of job signals; the core has a separate limit for
+  // the latter (Settings::subscriptions_max).
   std::int64_t streams_max = 30'000;
-  std::int64_t links_max = 20'000;   // agents in all
-  std::int64_t calls_max = 100'000;  // unary calls at once
-  // Of large requests that are under way: outcomes have more room, so that nobody's questions can
-  // crowd them out.
+  std::int64_t links_max = 20'000;   // attached agents in total
+  std::int64_t calls_max = 100'000;  // unary calls in progress
+  // Bytes of the large requests in progress. Requests that carry outcomes have the higher limit, so
+  // that other requests cannot crowd them out.
   std::int64_t request_bytes_max = std::int64_t{512} << 20;
   std::int64_t outcome_bytes_max = std::int64_t{2048} << 20;
 };
@@ -38,17 +39,17 @@ class Intake {
 
   std::uint64_t NextId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Admit counts what it lets in; each admitted one says Left exactly once, as the last thing it
-  // does here.
+  // Admit counts each object that it accepts. Each admitted object calls Left exactly once, as its
+  // last access to the intake.
   enum class Guest : std::uint8_t { kCall, kStream, kLink };
   Status Admit(Guest guest);
   void Left(Guest guest) { Count(guest).fetch_sub(1, std::memory_order_release); }
   std::int64_t Live() const;
 
-  // What only asks or orders is refused when too much waits.
+  // kExhausted when mailbox_max items wait. For calls that carry no outcomes.
   Status AdmitCommand() const;
 
-  // Room for a large request until FreeBytes.
+  // Counts the bytes of a large request until FreeBytes; kExhausted above the limit.
   Status HoldBytes(std::size_t bytes, bool outcomes);
   void FreeBytes(std::size_t bytes) {
     held_bytes_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
@@ -63,7 +64,7 @@ class Intake {
   void PostLinkClosed(std::uint64_t id, std::unique_ptr<Status> why);
   void PostLinkDone(std::uint64_t id, bool close_posted);
 
-  // Refuses newcomers and tells the loop to end everybody.
+  // Admit refuses everything from now on, and the loop ends every stream and link.
   void BeginStop();
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
 

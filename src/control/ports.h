@@ -1,5 +1,6 @@
-// What the control loop and the fan-out need of gRPC's side, without gRPC: so they compile quickly
-// and can be tested with streams made of nothing, under the thread sanitizer too.
+// The interfaces through which the control loop and the fan-out use calls, streams and encoding,
+// free of gRPC: their code compiles quickly and is tested with fake streams, under the thread
+// sanitizer too.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,8 @@ class ByteBuffer;
 
 namespace assay {
 
-// A unary call that waits for the loop's answer. Exactly one of the two is called, once; the object
-// may be gone before that returns. Called by the control loop: must not block.
+// A unary call that waits for the loop's answer. The control loop calls exactly one of the two
+// methods, once. They must not block; the object may be deleted before they return.
 class PendingCall {
  public:
   virtual void Answered(Answer&& answer) = 0;
@@ -34,31 +35,33 @@ class PendingCall {
 using Bytes = std::shared_ptr<const grpc::ByteBuffer>;
 
 struct EncodedMessage {
-  Bytes bytes;  // null: not made yet
+  Bytes bytes;  // null: not encoded yet
   std::size_t size = 0;
 };
 
-// gRPC clients take 4 MiB by default; 64 KiB are left for what comes around a message.
+// gRPC clients accept 4 MiB by default; 64 KiB are reserved for the framing of a message.
 inline constexpr std::size_t kMessageBytesMax = (std::size_t{4} << 20) - (std::size_t{64} << 10);
 
-// Serialises what many streams get. Called by the fan-out's threads.
+// Serialises messages that many streams get. Called by the fan-out workers, several at a time.
 class Encoder {
  public:
   virtual ~Encoder() = default;
   virtual Bytes Notify(const std::string& job, const std::vector<RankOps>& ranks) const = 0;
   virtual Bytes Result(const std::string& job, const std::string& message) const = 0;
 
-  // Bytes that a list has beside its signals' own: for each signal, and once.
+  // Upper bounds of a list's bytes beside those of its signals: per signal, and once per list.
   static constexpr std::size_t kListBytesEach = 5;
   static constexpr std::size_t kListBytesOnce = 48;
-  // A job's state for the single method; at most kMessageBytesMax, as a list of it alone too.
+  // One job's state, for SubscribeJobSummarySignal. At most kMessageBytesMax, also when it is the
+  // only signal of a list.
   virtual EncodedMessage JobSignal(const Signal& signal, const std::string& uuid) const = 0;
-  // A list of what JobSignal gave, in that order. total: of all jobs in all its pages.
+  // A list of messages that JobSignal returned, in that order. total: jobs in all pages of the
+  // list.
   virtual EncodedMessage JobSignalList(const std::vector<EncodedMessage>& signals, Ms report_time,
                                        std::size_t total) const = 0;
 };
 
-// Where a stream says that it has room again. Any thread; outlives the streams.
+// Receives the notice that a stream has room again. Called from any thread; outlives the streams.
 class RoomListener {
  public:
   virtual void StreamHasRoom(StreamId stream) = 0;
@@ -67,43 +70,46 @@ class RoomListener {
   ~RoomListener() = default;
 };
 
-// One subscriber's stream, as its filler sees it: one thread at a time.
+// One subscriber's stream, as used by its filler: the fan-out queue that serves it. One thread at a
+// time.
 class StreamPort {
  public:
-  // Says that it is subscribed.
+  // Sends the initial metadata: the client sees that it is subscribed.
   virtual void Announce() = 0;
-  // Names the run whose result comes. REQUIRES: nothing was sent.
+  // Puts the run of the coming result into the initial metadata. REQUIRES: nothing was sent.
   virtual void NameRun(RunId run) = 0;
-  // Streams of job signals: may a message of so many bytes be sent? False: more than that waits;
-  // the room listener hears of it when that has changed. A client that is gone has all the room.
+  // Streams of job signals: true if a message of `bytes` bytes may be sent now. False: too much is
+  // unwritten; the room listener is notified when there is room again. Always true once the client
+  // has disconnected.
   virtual bool Ready(std::size_t bytes) = 0;
-  // False: the client does not read, the message was not taken. A client that is gone takes all.
-  // Never false after Ready.
+  // False: the outbox is full because the client does not read; the message was not accepted.
+  // Never false right after Ready returned true. Once the client has disconnected, messages are
+  // accepted and dropped.
   virtual bool Send(const Bytes& bytes) = 0;
-  // Tells the loop that it is closed; once, whoever else does.
+  // Posts to the loop that the stream is closed. Posted once, even if the client disconnects too.
   virtual void PostClosed() = 0;
-  // The last call: the object may be gone before it returns.
+  // The last call: the object may be deleted before it returns.
   virtual void End(const Status& status) = 0;
 
  protected:
   ~StreamPort() = default;
 };
 
-// One agent's stream, as the loop and the fan-out see it.
+// One agent's stream, as used by the loop and the fan-out.
 class LinkPort {
  public:
-  // --- The control loop's ---
+  // --- Called by the control loop ---
 
-  // Takes the next message. REQUIRES: the last one was consumed, no end was posted.
+  // Starts reading the next message. REQUIRES: the previous one was consumed, no end was posted.
   virtual void ReadNext() = 0;
-  // Milliseconds since the agent was last heard, or since ReadNext if that is later; 0 while a
-  // message of it is in our hands: then it is we who are slow.
+  // Milliseconds since the agent's last message, or since ReadNext if that is later. 0 while one of
+  // its messages is being processed: then the delay is the coordinator's.
   virtual Ms SilentFor() const = 0;
 
-  // --- The fan-out's, one thread at a time ---
+  // --- Called by the fan-out, one thread at a time ---
 
   virtual void Deliver(const CoordinatorMessage& message) = 0;
-  // The last call: the object may be gone before it returns.
+  // The last call: the object may be deleted before it returns.
   virtual void End(const Status& status) = 0;
 
  protected:

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 6;  // of a field, at most: a tag and a length
+constexpr std::size_t kHeaderBytes = 6;  // a field's tag and length, at most
 // uuid, jobStatus, time, cmIndex, total, deleteTime and operator, with their headers, at most.
 constexpr std::size_t kOtherBytes = 160;
 
@@ -21,8 +21,8 @@ std::string MissingHcclWarning(const JobSpec& job, const std::string& hccl) {
     bytes += kHeaderBytes + word->size();
   }
   if (bytes <= kMessageBytesMax) return "";
-  return "the job's signals leave HcclJson out: with it one would have " + std::to_string(bytes) +
-         " bytes, and subscribers take at most " + std::to_string(kMessageBytesMax) +
+  return "the job's signals omit HcclJson: with it a signal has " + std::to_string(bytes) +
+         " bytes, and subscribers accept at most " + std::to_string(kMessageBytesMax) +
          "; they get the job's state, not its ranks";
 }
 

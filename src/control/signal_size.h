@@ -1,4 +1,4 @@
-// Whether a job's signals have room for its rank table, told before there is one.
+// Checks in advance whether a job's signals have room for its rank table.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -9,8 +9,9 @@
 
 namespace assay {
 
-// Why subscribers get the job's signals without HcclJson; "": they get them with it. Of a table
-// that just fits it may be wrong by some dozen bytes: it warns of one too many.
+// The warning that subscribers get the job's signals without HcclJson; "": they get them with it.
+// The size is an upper bound, some dozen bytes too high: a table that just fits may be warned
+// about.
 std::string MissingHcclWarning(const JobSpec& job, const std::string& hccl);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// What the control loop says to the queue that a stream hears from, whichever queue it is.
+// The entries that attach and end streams, common to all fan-out queues that serve streams.
 #pragma once
 
 #include <memory>

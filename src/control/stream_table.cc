@@ -121,7 +121,7 @@ void StreamTable::EndAll(const Status& status) {
   const auto shared = std::make_shared<const Status>(status);
   for (auto& [id, stream] : streams_) {
     stream.told = false;
-    // Attached ones are ended by one entry for each queue, below.
+    // Attached streams are ended below, by one EndAllEntry per queue.
     if (Attached(stream)) {
       stream.ended = true;
     } else {
@@ -194,7 +194,7 @@ void LinkTable::Send(ToAgent&& effect) {
 void LinkTable::End(LinkId id, const Status& status) {
   const auto found = links_.find(id);
   if (found == links_.end()) return;
-  // A reason of ours says more than the core, which only knows that it is closed.
+  // The recorded reason is more precise than the core's status: the core only has the close.
   const std::unique_ptr<Status>& why = found->second.why;
   End(id, &found->second, std::make_shared<const Status>(why != nullptr ? *why : status));
 }

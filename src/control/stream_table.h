@@ -1,11 +1,12 @@
-// The control loop's books of who is connected: streams of subscribers, jobs' fan-out queues,
-// agents' links. They make one order out of what arrives in none (the mailbox is FIFO per thread
-// only, and gRPC runs one stream's reactions on several): the core hears of each stream opened,
-// then closed, of each link what it said, then closed, each once; and nothing of what it has never
-// heard of.
+// The control loop's registries of subscribers' streams, jobs' fan-out queues and agents' links.
 //
-// An entry lives from the first word about its id to the last: opened, done, and the close if done
-// says that one was posted.
+// They order items that arrive unordered: the mailbox is FIFO per posting thread only, and gRPC
+// runs one stream's reactions on several threads. The core gets, for each stream, opened and then
+// closed, each once; for each link, its messages and then closed, once; and no closed for a stream
+// or link that it does not have.
+//
+// An entry exists from the first item about its id until the last: opened and done have arrived,
+// and closed too if done reports that one was posted.
 //
 // Thread safety: none; the control loop owns them.
 #pragma once
@@ -25,18 +26,18 @@ class StreamTable {
  public:
   explicit StreamTable(Fanout* fanout) : fanout_(fanout) {}
 
-  // --- What arrives ---
+  // --- Items from the mailbox ---
 
   void Opened(StreamId id, StreamPort* stream, Topic topic);
-  // Did its client leave before it was opened here?
+  // True: its closed arrived before its opened.
   bool ClosedEarly(StreamId id) const;
-  // The core was told that it is open.
+  // The StreamOpened was passed to the core.
   void Told(StreamId id) { streams_[id].told = true; }
-  // True: the core is to be told that it is closed.
+  // Closed, Done: true if the caller must pass a StreamClosed to the core.
   bool Closed(StreamId id);
   bool Done(StreamId id, bool close_posted);
 
-  // --- What the core wants ---
+  // --- Effects of the core ---
 
   void Attach(const AttachStream& effect);
   void Notify(const PublishNotify& effect);
@@ -44,9 +45,10 @@ class StreamTable {
   void Replay(const ReplayResult& effect);
   void Signal(PublishSignal&& effect);
   void Forget(ForgetDeleted&& effect);
-  // Nothing when it was ended before.
+  // No effect if the stream was already ended.
   void End(StreamId id, const Status& status);
-  // And forgets what the core was told: it is thrown away. So is the board of job signals.
+  // Ends every stream, clears the board of job signals, and resets which streams the core has: the
+  // caller discards the core.
   void EndAll(const Status& status);
 
  private:
@@ -59,10 +61,10 @@ class StreamTable {
   struct Stream {
     StreamPort* stream = nullptr;  // null: not opened yet
     Topic topic = Topic::kNotify;
-    Jobs::value_type* job = nullptr;  // where it is attached
-    bool on_board = false;            // or there: it hears of job signals
-    std::uint64_t results = 0;        // of its job when it was attached
-    bool told = false;                // the core knows it
+    Jobs::value_type* job = nullptr;  // the job it is attached to
+    bool on_board = false;            // or: attached to the board of job signals
+    std::uint64_t results = 0;        // JobQueue::results when it was attached
+    bool told = false;                // the core has it
     bool ended = false;
     bool closed = false;
     bool done = false;
@@ -75,7 +77,7 @@ class StreamTable {
   void End(StreamId id, Stream* stream, const std::shared_ptr<const Status>& status);
 
   Fanout* const fanout_;
-  Jobs jobs_;  // node-based: a Stream's pointer stays right
+  Jobs jobs_;  // node-based: Stream::job stays valid
   std::unordered_map<StreamId, Stream> streams_;
 };
 
@@ -83,35 +85,38 @@ class LinkTable {
  public:
   explicit LinkTable(Fanout* fanout) : fanout_(fanout) {}
 
-  // --- What arrives ---
+  // --- Items from the mailbox ---
 
   void Opened(LinkId id, LinkPort* link);
-  // Did its agent leave before it was opened here?
+  // True: its closed arrived before its opened.
   bool ClosedEarly(LinkId id) const;
-  // True: the core is to be told what it said.
+  // A message of the link arrived. True: the caller must pass it to the core.
   bool Said(LinkId id);
-  // why: null or the reason of the end. True: the core is to be told that it is closed.
+  // Closed, Done: true if the caller must pass a LinkClosed to the core. why: the reason of the
+  // end, or null.
   bool Closed(LinkId id, std::unique_ptr<Status> why);
   bool Done(LinkId id, bool close_posted);
-  // The same as Closed, found out by the loop: it counts for nothing that is still to arrive.
+  // Like Closed, but found by the loop itself: the closed that was or will be posted is still
+  // expected.
   bool Lost(LinkId id, std::unique_ptr<Status> why);
 
-  // --- What the core wants, and the loop ---
+  // --- Effects of the core and calls of the loop ---
 
   void Send(ToAgent&& effect);
-  // Nothing when it was ended before. A closed link is ended for the reason it was closed for.
+  // No effect if the link was already ended. A link that was closed for a reason (Closed, Lost) is
+  // ended with that reason instead of `status`.
   void End(LinkId id, const Status& status);
   void EndAll(const Status& status);
-  // Its message was consumed; nothing when it is ended.
+  // Reads the link's next message: its previous one was consumed. No effect on an ended link.
   void ReadNext(LinkId id);
-  // Links that are open, of which nothing was heard for so long. REQUIRES of limit: positive.
+  // Open links whose agents sent nothing for longer than `limit`. REQUIRES: limit > 0.
   std::vector<LinkId> Silent(Ms limit) const;
   std::vector<LinkId> Open() const;
 
  private:
   struct Link {
     LinkPort* link = nullptr;  // null: not opened yet
-    bool told = false;         // the core knows it
+    bool told = false;         // the core has it
     bool ended = false;
     bool lost = false;
     bool closed = false;

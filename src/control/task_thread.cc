@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-constexpr int kLookMs = 1000;  // between looks whether memory is to be given back
+constexpr int kLookMs = 1000;  // between checks whether memory is due to be returned
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void Worker::Work() {
     tasks_.Drain(&batch, 16);
     for (std::function<void()>& task : batch) {
       task();
-      task = nullptr;  // what it held goes before the next one runs
+      task = nullptr;  // frees its captures before the next task runs
     }
     if (!batch.empty()) memory.Worked();
     if (memory.Due()) GiveBackMemory();

@@ -1,5 +1,5 @@
-// One thread that does what may take milliseconds or wait for a disk, so that gRPC's threads and
-// the control loop never do: large messages, rank tables, queries.
+// A thread for tasks that may take milliseconds or wait for a disk (large messages, rank tables,
+// queries), so that gRPC's threads and the control loop never do.
 //
 // Thread safety: Post and Depth from any thread; Start and Stop from one.
 #pragma once
@@ -21,14 +21,15 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // name: of the thread, at most 15 characters. Fails when the system gives no thread.
+  // name: the thread's, at most 15 characters. Fails when the system cannot create a thread.
   Status Start(const std::string& name);
 
-  // Tasks of one thread run in order. A task must not throw. After Stop: dropped.
+  // Tasks posted by one thread run in the order of posting. A task must not throw. After Stop,
+  // tasks are dropped.
   void Post(std::function<void()> task) { (void)tasks_.Post(std::move(task)); }
   std::size_t Depth() const { return tasks_.Depth(); }
 
-  // Runs what was posted, then ends.
+  // Runs all posted tasks, then ends the thread.
   void Stop();
 
  private:

@@ -46,10 +46,12 @@ int FanoutWorkers(int wanted) {
   return std::clamp(processors / 2, 1, 4);
 }
 
-// docs/wire.md 1 and 9: clients ping every 3 s, some from timers that jitter. The server's own ping
-// goes after half of the idle timeout (60 s of 120 s). The answer has the other half, less 10 s, or
-// a quarter of it if that is less, which timers and the way need. It is a TCP user timeout too, and
-// is longer than a quarter of the whole: so long a reader may be stopped.
+// docs/wire.md 1 and 9: clients ping every 3 s, some from timers that jitter.
+//
+// The server pings after half of the idle timeout (60 s of 120 s). The answer must arrive within
+// the other half, less a margin for timers and the network: 10 s, or a quarter of that half if that
+// is less. gRPC uses answer_ms as TCP user timeout too: a client may pause reading that long, which
+// is more than a quarter of the idle timeout.
 struct Keepalive {
   explicit Keepalive(Ms idle_timeout)
       : ping_ms(static_cast<int>(idle_timeout / 2)),
@@ -66,10 +68,11 @@ void SetTransport(grpc::ServerBuilder* builder, const CoordinatorOptions& option
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 900);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // Above our own limit, which answers; this one would let clients wait without a word.
+  // Higher than Assay's own limit, which answers with an error; at gRPC's limit clients would wait
+  // without one.
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               static_cast<int>(options.limits.streams_max + 1000));
-  // Reflection is the only service with threads of its own.
+  // Only reflection uses the synchronous server's threads.
   builder->SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder->SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder->SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
@@ -78,7 +81,7 @@ void SetTransport(grpc::ServerBuilder* builder, const CoordinatorOptions& option
   builder->SetResourceQuota(quota);
 }
 
-// A connection each for ten thousand agents and as many subscribers.
+// Ten thousand agents and as many subscribers need a descriptor each.
 void RaiseFileLimit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
@@ -109,10 +112,10 @@ class Coordinator::Impl {
   const CoordinatorOptions options_;
   ListenAddress address_;
 
-  // In the order in which they come up; they go down in the reverse one.
-  std::unique_ptr<Store> store_;       // the loop's thread's while that runs
-  std::unique_ptr<Storage> storage_;   // what the loop uses: the store, perhaps wrapped
-  std::unique_ptr<AdminReads> reads_;  // the reader's thread's while that runs
+  // In the order of their start; Stop ends them in its own order.
+  std::unique_ptr<Store> store_;       // owned by the loop's thread while that runs
+  std::unique_ptr<Storage> storage_;   // the store or its wrapper; used by the loop
+  std::unique_ptr<AdminReads> reads_;  // owned by the reader's thread while that runs
   Intake intake_;
   const std::unique_ptr<Encoder> encoder_ = MakeEncoder();
   Fanout fanout_{encoder_.get()};
@@ -146,10 +149,10 @@ Status Coordinator::Impl::Start() {
 
 Status Coordinator::Impl::CheckOptions() {
   if (options_.idle_timeout < kIdleTimeoutMin || options_.idle_timeout > kIdleTimeoutMax) {
-    return InvalidError("--idle-timeout=" + Seconds(options_.idle_timeout) + " is not within " +
+    return InvalidError("--idle-timeout=" + Seconds(options_.idle_timeout) + " is not between " +
                         Seconds(kIdleTimeoutMin) + " and " + Seconds(kIdleTimeoutMax));
   }
-  if (options_.subscriber_buffer == 0) return InvalidError("--subscriber-buffer=0: give it room");
+  if (options_.subscriber_buffer == 0) return InvalidError("--subscriber-buffer must not be 0");
   return Status::Ok();
 }
 
@@ -160,9 +163,9 @@ Status Coordinator::Impl::CheckAddress() {
   if (address_.loopback || options_.insecure) return Status::Ok();
   return InvalidError(
       "--listen=" + address_.Text() +
-      " is reachable from other machines, and there is no encryption yet: whoever "
-      "reaches it can stop trainings. Listen on 127.0.0.1, or add --insecure if the "
-      "network keeps others away");
+      " is reachable from other machines, and connections are not encrypted or authenticated yet: "
+      "any client that reaches it can stop trainings. Listen on 127.0.0.1, or add --insecure if "
+      "the network is protected");
 }
 
 Status Coordinator::Impl::OpenStore() {
@@ -174,7 +177,7 @@ Status Coordinator::Impl::OpenStore() {
   if (!reads.ok()) return reads.status();
   reads_ = std::move(*reads);
   if (options_.wrap_storage) storage_ = options_.wrap_storage(std::move(storage_));
-  // From a life before this one: nobody answers there.
+  // Remove a previous process's port file: no server listens at that address any more.
   if (!options_.port_file.empty()) unlink(options_.port_file.c_str());
   return Status::Ok();
 }
@@ -191,7 +194,7 @@ Status Coordinator::Impl::StartThreads() {
   return loop_->Start();
 }
 
-// The loop may have something to say before there is a server to say it.
+// The loop may call this before the server exists; Serve then reads serving_.
 void Coordinator::Impl::SetServing(bool serving) {
   serving_.store(serving);
   grpc::HealthCheckServiceInterface* const health = health_.load();
@@ -200,7 +203,7 @@ void Coordinator::Impl::SetServing(bool serving) {
 
 Status Coordinator::Impl::Serve() {
   grpc::EnableDefaultHealthCheckService(true);
-  // A static link drops what registers itself.
+  // A static link drops the plugin's self-registration.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   services_.push_back(MakeRecoverService(&intake_, &parser_));
   services_.push_back(
@@ -219,7 +222,7 @@ Status Coordinator::Impl::Serve() {
     builder.RegisterService(service.get());
   }
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr) return InternalError("gRPC's server does not start");
+  if (server_ == nullptr) return InternalError("the gRPC server does not start");
   address_.port = acceptor_->port();
   const auto connected = [this](const Acceptor::Connection& connection) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
@@ -249,7 +252,7 @@ Status Coordinator::Impl::Stop() {
     if (!options_.port_file.empty()) unlink(options_.port_file.c_str());
     acceptor_->Stop();
     server_->Shutdown(std::chrono::system_clock::now() + kStopGrace);
-    // gRPC is through with every call; the last reactors may still be on their way out.
+    // gRPC has finished every call; the last reactors may still be in OnDone.
     while (intake_.Live() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   jobs_directory_.reset();

@@ -1,13 +1,14 @@
-// The coordinator: one a cluster. Owns the store, the control loop, the fan-out and the gRPC
+// The coordinator, one per cluster. It owns the store, the control loop, the fan-out and the gRPC
 // server.
 //
 //   Result<std::unique_ptr<Coordinator>> coordinator = Coordinator::Start(options);
-//   if (!coordinator.ok()) ...   // nothing of it is left
+//   if (!coordinator.ok()) ...   // everything it started is stopped and freed
 //   ... wait for a signal ...
 //   (*coordinator)->Stop();
 //
-// It serves ClusterD's Recover and job.Job, the agents' Fleet, the operators' Admin, gRPC's health
-// and reflection, on one port, in plain text: beyond loopback only on demand.
+// It serves ClusterD's Recover and job.Job, the agents' Fleet, the operators' Admin, and gRPC's
+// health and reflection services on one port, without encryption. It listens beyond loopback only
+// with the `insecure` option.
 //
 // Thread safety: Start, Stop and the destructor from one thread, which must not be one of gRPC's.
 #pragma once
@@ -25,37 +26,38 @@
 namespace assay {
 
 struct CoordinatorOptions {
-  std::string listen = "127.0.0.1:8899";  // port 0: a free one
-  bool insecure = false;                  // may listen beyond loopback without encryption
-  std::string db;                         // file; its folder must exist
-  std::string port_file;  // host:port goes here once the server answers; "": nowhere
-  std::string jobs_dir;   // files ID.json are jobs (jobs_directory.h); "": there is none
+  std::string listen = "127.0.0.1:8899";  // port 0: the system chooses a free one
+  bool insecure = false;                  // allow listening beyond loopback without encryption
+  std::string db;                         // database file; its directory must exist
+  std::string port_file;  // file that gets host:port once the server answers; "": none
+  std::string jobs_dir;   // directory of job files (jobs_directory.h); "": none
   Settings settings;
-  // A connection that takes nothing and answers no ping is closed after so long; milliseconds.
+  // Milliseconds after which a connection that neither reads nor answers pings is closed.
   Ms idle_timeout = 120'000;
-  // Bytes of job signals that wait for one subscriber; what more there is, it gets when it has
-  // read.
+  // Bytes of job signals that may be unwritten per subscriber. Further changes are conflated and
+  // sent when the client has read.
   std::size_t subscriber_buffer = std::size_t{1} << 20;
-  int fanout_workers = 0;  // 0: by the number of processors
+  int fanout_workers = 0;  // 0: chosen by the number of processors
   IntakeLimits limits;
-  // For tests that need a store that fails: gets the real one, gives what is used.
+  // For tests that need a failing store: takes the real one and returns the one to use.
   std::function<std::unique_ptr<Storage>(std::unique_ptr<Storage>)> wrap_storage;
 };
 
 class Coordinator {
  public:
-  // Returns when it serves. kInvalid: an option; kConflict: the port or database is in use.
+  // Returns once it serves. kInvalid: an option is wrong; kConflict: the port or the database is in
+  // use.
   static Result<std::unique_ptr<Coordinator>> Start(CoordinatorOptions options);
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  // "host:port" as clients use it, with the port that was taken.
+  // "host:port" for clients, with the actual port.
   std::string address() const;
 
-  // Refuses newcomers, ends every stream with UNAVAILABLE, lets calls under way finish (two seconds
-  // at most, then they are cancelled), stores what was accepted, closes the store. May be called
-  // again. An error: the store could not be closed well.
+  // Refuses new calls and streams, ends every stream with UNAVAILABLE, waits at most two seconds
+  // for calls in progress and then cancels them, commits every accepted command and closes the
+  // store. May be called again. Returns an error if closing the store failed.
   Status Stop();
 
  private:

@@ -1,6 +1,6 @@
-// The file that tells scripts where the coordinator listens: one line, host:port.
+// The file from which scripts read the coordinator's address: one line, host:port.
 //
-// Thread safety: none needed; called once.
+// Thread safety: the thread that starts the coordinator.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace assay {
 
-// Appears whole or not at all (written beside and renamed).
+// Writes a temporary file beside `file` and renames it, so readers never see half a line. kInvalid
+// with the system's reason.
 Status WritePortFile(const std::string& file, const std::string& address);
 
 }  // namespace assay

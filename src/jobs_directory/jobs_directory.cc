@@ -26,8 +26,8 @@ namespace {
 
 constexpr Ms kWatchRetry = 1000;
 constexpr Ms kScanEvery = 10'000;
-constexpr Ms kModifiedDelay = 200;  // a writer that goes on is not followed write by write
-constexpr int kLooksAtOnce = 64;    // before answers and notices are taken again
+constexpr Ms kModifiedDelay = 200;  // so that a file is not read after every single write
+constexpr int kLooksAtOnce = 64;    // files read before answers and notices are handled again
 constexpr std::string_view kSuffix = ".json";
 constexpr std::uint32_t kMask = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO |
                                 IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF |
@@ -41,13 +41,13 @@ Ms SteadyNow() {
 
 std::string Why() { return std::strerror(errno); }
 
-// What a file's name says that it is about; "": it is not meant for us.
+// The file name without ".json"; "": the name is hidden or ends differently and is ignored.
 std::string_view MeantBy(std::string_view name) {
   if (name.size() <= kSuffix.size() || name.front() == '.' || !name.ends_with(kSuffix)) return "";
   return name.substr(0, name.size() - kSuffix.size());
 }
 
-// The job that a file of that name is about; "": none.
+// The job that a file of that name describes; "": none.
 std::string JobOf(std::string_view name) {
   const std::string_view id = MeantBy(name);
   return IdProblem("job", id) ? "" : std::string(id);
@@ -78,7 +78,7 @@ FileFound Unreadable(const FileStamp& stamp, std::string why) {
   return {FileFound::Kind::kUnreadable, stamp, std::move(why)};
 }
 
-// Until the end, or one byte more than max. An error's text; "": none.
+// Reads to the end of the file, or max + 1 bytes. Returns an error text; "": success.
 std::string ReadAll(int file, std::size_t max, std::string* text) {
   std::array<char, 65536> buffer;
   while (text->size() <= max) {
@@ -93,7 +93,8 @@ std::string ReadAll(int file, std::size_t max, std::string* text) {
 
 }  // namespace
 
-// What was told to the control loop; made by the directory's thread, answered by the loop's.
+// An event posted to the control loop. The directory's thread creates it, the loop's thread answers
+// it; it deletes itself.
 class JobsDirectory::Order final : public PendingCall {
  public:
   Order(JobsDirectory* directory, std::string job) : directory_(directory), job_(std::move(job)) {
@@ -110,7 +111,8 @@ class JobsDirectory::Order final : public PendingCall {
     Intake* const intake = directory->intake_;
     (void)directory->answers_.Post({std::move(job_), std::move(answer)});
     delete this;
-    // The answer alone does not end the wait of Stop: the mailbox was still ours.
+    // Stop waits for this count, too: when it has seen the answer, this thread may still be inside
+    // Post of the directory's mailbox.
     directory->orders_.fetch_sub(1, std::memory_order_release);
     intake->Left(Intake::Guest::kCall);
   }
@@ -125,8 +127,8 @@ JobsDirectory::JobsDirectory(std::string folder, Intake* intake)
 Status JobsDirectory::Start() {
   inotify_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (inotify_ < 0) {
-    LogWarn("jobs directory " + folder_ + ": no notices of changes (" + Why() +
-            "; see fs.inotify.max_user_instances); it is looked at every " + Seconds(kScanEvery) +
+    LogWarn("jobs directory " + folder_ + ": cannot watch for changes (" + Why() +
+            "; see fs.inotify.max_user_instances); scanning it every " + Seconds(kScanEvery) +
             " instead");
   }
   return StartThread(&thread_, "the jobs directory", "jobs-directory", [this] { Run(); });
@@ -154,7 +156,7 @@ void JobsDirectory::Run() {
     (void)poll(fds, 3, WaitMs(now));
     TakeNotices(SteadyNow());
   }
-  // The loop answers what it was told; nothing of that may come to an object that is gone.
+  // Wait until the loop has answered every posted event: no answer may reach a deleted object.
   while (desk_.under_way() != 0) {
     (void)answers_.Wait(-1);
     TakeAnswers(SteadyNow());
@@ -181,14 +183,14 @@ void JobsDirectory::SayOnce(const std::string& text) {
   LogWarn("jobs directory " + folder_ + ": " + text);
 }
 
-// A file that was meant, but whose name can be no job's.
+// Logs, once per name and for at most kSaid names, a file whose name is not a valid job id.
 void JobsDirectory::SayStrange(std::string_view name) {
   constexpr std::size_t kSaid = 100;
   const std::string_view id = MeantBy(name);
   if (id.empty() || strange_.size() == kSaid || !strange_.emplace(name).second) return;
   const auto problem = IdProblem("job", id);
   LogWarn("jobs directory " + folder_ + ": file " + Quoted(name) +
-          " is not taken: " + problem.value_or(""));
+          " is ignored: " + problem.value_or(""));
 }
 
 // --- The directory itself ---
@@ -199,18 +201,18 @@ void JobsDirectory::Watch(Ms now) {
   const int directory = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
   if (directory < 0) {
     return SayOnce("cannot be opened: " + Why() +
-                   "; its jobs stay as they are, and it is tried again every second");
+                   "; its jobs stay unchanged; retrying every second");
   }
   if (inotify_ >= 0) {
     watch_ = inotify_add_watch(inotify_, folder_.c_str(), kMask);
     if (watch_ < 0) {
-      LogWarn("jobs directory " + folder_ + ": no notices of changes (" + Why() +
-              "; see fs.inotify.max_user_watches); it is looked at every " + Seconds(kScanEvery));
+      LogWarn("jobs directory " + folder_ + ": cannot watch for changes (" + Why() +
+              "; see fs.inotify.max_user_watches); scanning it every " + Seconds(kScanEvery));
     }
   }
   directory_ = directory;
   next_scan_ = now;
-  if (!std::exchange(said_, {}).empty()) LogInfo("jobs directory " + folder_ + " is there");
+  if (!std::exchange(said_, {}).empty()) LogInfo("jobs directory " + folder_ + " is available");
 }
 
 void JobsDirectory::Unwatch() {
@@ -218,7 +220,7 @@ void JobsDirectory::Unwatch() {
   if (directory_ >= 0) close(std::exchange(directory_, -1));
 }
 
-// Another directory has taken its name, or none has it.
+// True: the path leads to another directory than the open one, or to none.
 bool JobsDirectory::Replaced() const {
   struct stat open_one {};
   struct stat named {};
@@ -236,7 +238,7 @@ void JobsDirectory::Scan(Ms now) {
   const int again = openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* const listing = again < 0 ? nullptr : fdopendir(again);
   if (listing == nullptr) {
-    SayOnce("cannot be read: " + Why() + "; its jobs stay as they are");
+    SayOnce("cannot be read: " + Why() + "; its jobs stay unchanged");
     if (again >= 0) close(again);
     return;
   }
@@ -247,14 +249,14 @@ void JobsDirectory::Scan(Ms now) {
     if (job.empty()) SayStrange(entry->d_name);
     struct stat file {};
     if (job.empty() || fstatat(directory_, entry->d_name, &file, 0) != 0) {
-      // A link that leads nowhere is a file that is not there.
+      // A dangling symbolic link counts as an absent file.
       errno = 0;
       continue;
     }
     files.push_back({std::move(job), StampOf(file)});
   }
   const bool whole = errno == 0;
-  if (!whole) SayOnce("cannot be read: " + Why() + "; its jobs stay as they are");
+  if (!whole) SayOnce("cannot be read: " + Why() + "; its jobs stay unchanged");
   closedir(listing);
   if (!whole) return;
   said_.clear();
@@ -270,7 +272,7 @@ void JobsDirectory::TakeNotices(Ms now) {
     for (const char* at = buffer.data(); at < buffer.data() + got;) {
       inotify_event event;
       std::memcpy(&event, at, sizeof event);
-      // Of an earlier watch nothing matters any more.
+      // Ignore events of an earlier watch.
       if (event.wd == watch_ || (event.mask & IN_Q_OVERFLOW) != 0) {
         TakeNotice(event.mask, event.len > 0 ? at + sizeof event : "", now);
       }
@@ -300,10 +302,10 @@ void JobsDirectory::TakeNotice(std::uint32_t mask, const char* name, Ms now) {
 FileFound JobsDirectory::Look(const std::string& name) const {
   constexpr std::size_t kMax = RankTableLimits().bytes;
   struct stat file {};
-  // Looked at first: to open a device may do something.
+  // Check the type before opening: opening a device may have side effects.
   if (fstatat(directory_, name.c_str(), &file, 0) != 0) {
     if (errno == ENOENT) return {};
-    return Unreadable({}, "cannot be looked at: " + Why());
+    return Unreadable({}, "cannot be examined: " + Why());
   }
   if (!S_ISREG(file.st_mode)) return Unreadable(StampOf(file), "is not a regular file");
   const int opened = openat(directory_, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

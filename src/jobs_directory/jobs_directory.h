@@ -1,11 +1,11 @@
-// The jobs directory: a file ID.json that appears, changes, goes is a job that is applied, changed,
-// deleted (docs/jobs.md).
+// The jobs directory: creating, changing or removing a file ID.json applies, changes or deletes the
+// job ID (docs/jobs.md).
 //
-// It looks with inotify, and at everything at its start, after an overflow, when the directory was
-// replaced, and every few seconds for what inotify does not tell (other machines' writes on a
-// network file system, what a symbolic link leads to). What it finds it says to the control loop as
-// any caller does, a bounded number at once. Its work is done on a thread of its own; a file is
-// never opened in a way that could block.
+// It watches the directory with inotify. It also scans the whole directory at the start, after an
+// inotify overflow, when the directory was replaced, and every 10 seconds for changes that inotify
+// does not report (other machines' writes on a network file system, the target of a symbolic link).
+// It posts the resulting events to the control loop as any client's calls, a bounded number at a
+// time. It works on its own thread and never opens a file in a way that could block.
 //
 // Thread safety: Start and Stop from the thread that owns the coordinator.
 #pragma once
@@ -30,22 +30,22 @@ namespace assay {
 
 class JobsDirectory {
  public:
-  // The intake outlives this object, and the control loop answers until Stop has returned.
+  // The intake outlives this object. The control loop must answer until Stop has returned.
   JobsDirectory(std::string folder, Intake* intake);
   ~JobsDirectory() { Stop(); }
   JobsDirectory(const JobsDirectory&) = delete;
   JobsDirectory& operator=(const JobsDirectory&) = delete;
 
-  // Fails when the system gives no thread. The directory may come later.
+  // Fails when the system cannot create a thread. The directory need not exist yet.
   Status Start();
-  // Ends the looking; returns when what was said is answered. May be called again.
+  // Stops watching and returns when all posted events are answered. May be called again.
   void Stop();
 
  private:
   class Order;
   struct Answered {
     std::string job;
-    std::unique_ptr<Answer> answer;  // none: it failed
+    std::unique_ptr<Answer> answer;  // null: the call failed
   };
 
   void Run();
@@ -68,17 +68,17 @@ class JobsDirectory {
   Intake* const intake_;
   JobFileDesk desk_;
   Mailbox<Answered> answers_;
-  std::atomic<int> orders_{0};  // whose objects are not gone
+  std::atomic<int> orders_{0};  // existing Order objects
   WakeEvent stop_;
   std::atomic<bool> stopping_{false};
 
   int inotify_ = -1;
   int watch_ = -1;
-  int directory_ = -1;  // open while it is watched
+  int directory_ = -1;  // open while the directory is watched or scanned
   Ms next_watch_ = 0;
   Ms next_scan_ = 0;
-  std::string said_;                            // of the directory itself
-  std::set<std::string, std::less<>> strange_;  // names that were said
+  std::string said_;                            // the last warning about the directory itself
+  std::set<std::string, std::less<>> strange_;  // invalid file names that were logged
 
   std::thread thread_;
 };

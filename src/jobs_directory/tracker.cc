@@ -11,9 +11,11 @@
 namespace assay {
 namespace {
 
-constexpr Ms kGoneGrace = 1000;         // from a file's vanishing to its job's
-constexpr Ms kUnfinishedWait = 10'000;  // a half-written file stands no longer
-constexpr Ms kBrokenWait = 1000;        // what reads as wrong may be half overwritten
+constexpr Ms kGoneGrace = 1000;  // from the removal of a file to that of its job
+// Times for which a content must be unchanged before it is logged: an incomplete one, whose writer
+// may be slow, and an invalid one, which may be half overwritten.
+constexpr Ms kUnfinishedWait = 10'000;
+constexpr Ms kBrokenWait = 1000;
 constexpr Ms kFirstPause = 100;
 constexpr Ms kLastPause = 5000;
 constexpr Ms kBusyPause = 2000;
@@ -54,7 +56,7 @@ void JobFileDesk::Noticed(const std::string& job, Ms now, Ms delay_ms) {
   if (entry == entries_.end()) {
     if (entries_.size() >= limits_.files) {
       if (!std::exchange(full_said_, true)) {
-        lines_.push_back({true, Path(job) + ": not taken, nor what comes after it: the jobs " +
+        lines_.push_back({true, Path(job) + ": ignored, as are all later files: the jobs " +
                                     "directory has more than " + std::to_string(limits_.files) +
                                     " files"});
       }
@@ -164,7 +166,7 @@ void JobFileDesk::NotYet(Entries::iterator at, std::string&& print, std::string&
   }
   const Ms stands_until = entry.standing_since + wait;
   if (now < stands_until) return Schedule(at, std::min(now + entry.pause, stands_until));
-  Complain(&entry, error + "; the file is looked at again when it changes");
+  Complain(&entry, error + "; the file is read again when it changes");
 }
 
 std::optional<Event> JobFileDesk::Listing(Ms now) {
@@ -217,7 +219,7 @@ void JobFileDesk::Applied(Entries::iterator at, const Answer& answer, Ms now) {
   Entry& entry = at->second;
   const std::string path = Path(at->first);
   if (answer.code == kBusyCode) {
-    Complain(&entry, path + ": " + answer.text + "; the file is taken after that");
+    Complain(&entry, path + ": " + answer.text + "; the file is applied when the run has ended");
     return Schedule(at, now + kBusyPause);
   }
   entry.judged = std::exchange(entry.told, {});
@@ -235,11 +237,11 @@ void JobFileDesk::Applied(Entries::iterator at, const Answer& answer, Ms now) {
 void JobFileDesk::Removed(Entries::iterator at, const Answer& answer, Ms now) {
   Entry& entry = at->second;
   if (answer.code != 0) {
-    Complain(&entry, Path(at->first) + " is gone, but " + answer.text);
+    Complain(&entry, Path(at->first) + " was removed, but " + answer.text);
     return Schedule(at, now + kBusyPause);
   }
   if (answer.changed) CountIn(&deleted_, now);
-  if (entry.due) {  // something happened to it meanwhile
+  if (entry.due) {  // the file was noticed meanwhile
     entry.gone_since.reset();
     entry.complaint.clear();
     return;

@@ -1,21 +1,29 @@
-// What to do with the files of the jobs directory: when to look at which, what to tell the cluster,
-// when to try again and what to say to a person. jobs_directory.h does the looking and the telling.
+// Decides what to do with the files of the jobs directory: which file to read when, which event to
+// post to the cluster, when to retry and what to log. jobs_directory.h reads the files and posts
+// the events.
 //
 //   desk.Noticed("job-1", now, 0);                        // or Scanned(...)
 //   while (auto job = desk.Next(now)) {
-//     auto order = desk.Looked(*job, Look(*job), now);    // an event for the cluster, or nothing
+//     auto order = desk.Looked(*job, Look(*job), now);    // an event for the cluster, or nullopt
 //   }
 //   desk.Answered("job-1", answer, now);                  // or Failed
 //
-// Of a file at most one order is under way; what happens meanwhile is looked at after the answer.
-// A content that was judged, taken or refused for good, is not told again until it changes. One
-// that is not yet right is looked at again with growing pauses, and complained of once it has stood
-// long enough to be no half-written file. A file that vanishes has a moment to come back, as
-// editors rename the old one before they write the new one. What is refused because of a run under
-// way waits in the file: whatever that holds when the run has ended is told.
+// Rules:
+// 1. A file has at most one order in progress, an order being an event posted to the cluster and
+//    not yet answered. If the file changes meanwhile, it is read again after the answer.
+// 2. A content that the cluster has applied or refused for good is not posted again until it
+//    changes.
+// 3. An invalid content may be half written: it is read again with growing pauses. If it stays
+//    unchanged for too long for that, it is logged, and read again only when it changes.
+// 4. The job of a file that vanishes is deleted only after a grace time, because editors rename the
+//    old file before they write the new one.
+// 5. A change that the cluster refuses because of a run in progress is retried: the content that
+//    the file has when the run has ended counts.
 //
-// Pure: times come in, in milliseconds of any clock. Memory: some hundred bytes per file, however
-// large. Thread safety: none; one thread owns it.
+// No I/O and no clock: the caller passes times, in milliseconds of any clock. Memory: some hundred
+// bytes per file, however large.
+//
+// Thread safety: none; one thread owns it.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +42,7 @@
 
 namespace assay {
 
-// Which file, in which state: another stamp means that it may hold something else.
+// Identifies a file and its version: a different stamp means that the content may differ.
 struct FileStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -44,12 +52,12 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-// What a look at a file found.
+// The result of reading a file.
 struct FileFound {
   enum class Kind : std::uint8_t { kText, kAbsent, kUnreadable };
   Kind kind = Kind::kAbsent;
   FileStamp stamp;   // kText, kUnreadable
-  std::string text;  // kText: its content; kUnreadable: why, without its name
+  std::string text;  // kText: the content; kUnreadable: the reason, without the file's name
 };
 
 struct FileSeen {
@@ -61,36 +69,40 @@ class JobFileDesk {
  public:
   struct Limits {
     std::size_t files = 100'000;
-    std::size_t orders = 64;                           // under way at once
-    std::size_t order_bytes = std::size_t{128} << 20;  // of their texts; one may be larger
+    std::size_t orders = 64;                           // in progress
+    std::size_t order_bytes = std::size_t{128} << 20;  // of their contents; the last may exceed it
     RankTableLimits table;
   };
 
-  // folder: for texts.
+  // folder: the path to print in log lines.
   JobFileDesk(std::string folder, const Limits& limits);
   explicit JobFileDesk(std::string folder) : JobFileDesk(std::move(folder), Limits()) {}
 
-  // Something happened to the file; it is worth a look in delay_ms.
+  // The file may have changed; it becomes due in delay_ms.
   void Noticed(const std::string& job, Ms now, Ms delay_ms);
-  // The whole directory. The first time, jobs whose files went while nobody looked become due.
+  // All files of the directory. The first call makes a Listing due, so that the cluster deletes the
+  // jobs whose files were removed while the coordinator was down.
   void Scanned(const std::vector<FileSeen>& files, Ms now);
 
-  // The file to look at now, if one is due and not too much is under way.
+  // The job whose file the caller must read now; nullopt: none is due, or a limit on orders is
+  // reached.
   std::optional<std::string> Next(Ms now);
-  // REQUIRES: Next() gave the job. The order's answer comes under the job's name.
+  // The event to post, if any. REQUIRES: Next() returned the job. The caller passes the answer to
+  // Answered or Failed with the job's name.
   std::optional<Event> Looked(const std::string& job, FileFound&& found, Ms now);
-  // Which files there are, when the cluster has to be told; its answer comes under the name "".
+  // The list of existing files to post, if it is due. Its answer is passed with the name "".
   std::optional<Event> Listing(Ms now);
 
   void Answered(const std::string& job, const Answer& answer, Ms now);
-  // Nobody could decide: it is tried again, and nothing else is told for a moment.
+  // The cluster did not decide (overload or a failed commit): the order is retried, and no order is
+  // posted for a second.
   void Failed(const std::string& job, Ms now);
 
-  // When Next, Listing or TakeLines have something; none while only answers are awaited.
+  // When Next, Listing or TakeLines will return something; nullopt: only answers are awaited.
   std::optional<Ms> NextDue() const;
   std::size_t under_way() const { return under_way_; }
 
-  // Lines for the log: complaints at once, how much was taken at most once a second.
+  // Lines for the log: warnings immediately, the number of changed jobs at most once a second.
   struct Line {
     bool warning = false;
     std::string text;
@@ -101,23 +113,24 @@ class JobFileDesk {
   enum class Doing : std::uint8_t { kNothing, kLooking, kApplying, kRemoving };
   struct Entry {
     Doing doing = Doing::kNothing;
-    bool again = false;  // something happened meanwhile
+    bool again = false;  // the file was noticed while `doing`
     std::optional<Ms> due;
     std::optional<Ms> gone_since;
     FileStamp stamp;
-    std::string judged;    // the print of what needs not be told again
-    std::string standing;  // the print of what is not right yet
+    std::string judged;    // fingerprint of the content that was applied or refused for good
+    std::string standing;  // fingerprint of the content that is invalid
     Ms standing_since = 0;
     Ms pause = 0;
-    std::string told;  // the print under way
+    std::string told;  // fingerprint of the content in progress
     std::size_t told_bytes = 0;
-    std::vector<std::string> warnings;  // of what is under way
-    std::string complaint;              // said last: not said again
+    std::vector<std::string> warnings;  // of the content in progress
+    std::string complaint;              // the last warning logged; not repeated
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
 
   std::string Path(const std::string& job) const;
-  void Schedule(Entries::iterator entry, Ms at);  // not later than it is due already
+  // Makes the entry due at `at`, or leaves it at its earlier due time.
+  void Schedule(Entries::iterator entry, Ms at);
   void Unschedule(Entries::iterator entry);
   void Complain(Entry* entry, const std::string& text);
   std::optional<Event> Gone(Entries::iterator entry, Ms now);

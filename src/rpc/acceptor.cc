@@ -19,8 +19,8 @@
 namespace assay {
 namespace {
 
-constexpr int kRetryMs = 100;  // while no descriptor is left
-// Descriptors that connections must leave to the database and to whatever else opens a file.
+constexpr int kRetryMs = 100;  // while no descriptor is free
+// Descriptors reserved for the database and other files; connections must not use them.
 constexpr rlim_t kReserve = 32;
 
 rlim_t FileLimit() {
@@ -28,7 +28,7 @@ rlim_t FileLimit() {
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
-// The lowest free number is what a new descriptor gets.
+// A new descriptor gets the lowest free number, so a number this high means that few are free.
 bool InReserve(int fd) {
   const rlim_t limit = FileLimit();
   return limit != RLIM_INFINITY && static_cast<rlim_t>(fd) + kReserve >= limit;
@@ -66,8 +66,8 @@ Result<std::unique_ptr<Acceptor>> Acceptor::Listen(const ListenAddress& address)
     Status added = acceptor->Add(address, *one);
     if (!added.ok()) problem = std::move(added);
   }
-  // A name may have an address of a family that this machine does not have; one that somebody else
-  // holds is another matter.
+  // Ignore addresses of a family that this machine does not support, but fail if any address is in
+  // use.
   if (acceptor->listeners_.empty() || problem.code() == Code::kConflict) return problem;
   return acceptor;
 }
@@ -76,7 +76,7 @@ Status Acceptor::Add(const ListenAddress& address, const addrinfo& one) {
   sockaddr_storage copy{};
   std::memcpy(&copy, one.ai_addr, one.ai_addrlen);
   const int family = one.ai_family;
-  // Of several addresses all get the port that the first one got.
+  // With port 0 all addresses use the port that the first one got.
   const auto port = htons(static_cast<std::uint16_t>(port_));
   if (family == AF_INET6) reinterpret_cast<sockaddr_in6*>(&copy)->sin6_port = port;
   if (family == AF_INET) reinterpret_cast<sockaddr_in*>(&copy)->sin_port = port;
@@ -92,7 +92,7 @@ Status Acceptor::Add(const ListenAddress& address, const addrinfo& one) {
   };
   if (fd < 0) return failed();
   SetOption(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-  // [::] stands for every address, those of IPv4 too.
+  // [::] means every address, IPv4 included.
   if (family == AF_INET6) SetOption(fd, IPPROTO_IPV6, IPV6_V6ONLY, address.host == "::" ? 0 : 1);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&copy), one.ai_addrlen) != 0 ||
       listen(fd, SOMAXCONN) != 0) {
@@ -132,21 +132,21 @@ void Acceptor::Run() {
   }
 }
 
-// One at a time: no address waits for another's flood.
+// Accepts one connection, so that a flood on one address does not delay the others.
 void Acceptor::AcceptFrom(int listener) {
   const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
     const int error = errno;
     const bool none = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-    // Else the caller has gone, or the network says something of him: accept(2).
+    // Other errors concern this connection only: it was closed or the network failed (accept(2)).
     if (none) NoneLeft(std::strerror(error));
     return;
   }
   if (InReserve(fd)) {
     close(fd);
-    return NoneLeft("all but " + std::to_string(kReserve) + " are used");
+    return NoneLeft("all but the " + std::to_string(kReserve) + " reserved ones are in use");
   }
-  if (std::exchange(none_left_, false)) LogInfo("connections are accepted again");
+  if (std::exchange(none_left_, false)) LogInfo("accepting connections again");
   SetOption(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   SetOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout_ms_);
   connected_({fd, listener});
@@ -154,9 +154,9 @@ void Acceptor::AcceptFrom(int listener) {
 
 void Acceptor::NoneLeft(const std::string& why) {
   if (!std::exchange(none_left_, true)) {
-    LogError("no connection can be accepted: no file descriptor is left for it (" + why +
-             "; the limit is " + std::to_string(FileLimit()) +
-             "): it is tried on; raise LimitNOFILE of the unit, or `ulimit -n`");
+    LogError("cannot accept connections: no file descriptor is free (" + why + "; the limit is " +
+             std::to_string(FileLimit()) +
+             "); retrying; raise LimitNOFILE of the systemd unit, or `ulimit -n`");
   }
   (void)stop_.WaitFor(kRetryMs);
 }

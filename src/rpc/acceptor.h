@@ -1,10 +1,10 @@
-// Listens, and hands every connection that comes to gRPC.
+// Listens, accepts connections and passes each one to gRPC.
 //
-// gRPC's own listener gives up for ever when a connection cannot be accepted because no file
-// descriptor is left (tcp_server_posix.cc of gRPC 1.51): the process lives, and nobody reaches it
-// again. This one waits, says so once, and goes on as soon as there is one.
+// gRPC's own listener stops accepting forever when no file descriptor is left for a connection
+// (tcp_server_posix.cc of gRPC 1.51): the process lives, but is unreachable. This one logs the
+// shortage once, waits, and resumes as soon as a descriptor is free.
 //
-// Thread safety: Start, Stop and the destructor from the thread that owns it.
+// Thread safety: Listen, Start, Stop and the destructor from the thread that owns it.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ namespace assay {
 
 class Acceptor {
  public:
-  // Listens on every address that the host has; what comes waits for Start. kConflict with the
-  // system's reason when it cannot.
+  // Listens on every address that the host resolves to; connections wait until Start. kConflict
+  // when an address is in use, else kInvalid, both with the system's reason.
   static Result<std::unique_ptr<Acceptor>> Listen(const ListenAddress& address);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
@@ -33,14 +33,15 @@ class Acceptor {
   int port() const { return port_; }
 
   struct Connection {
-    int fd = -1;  // non-blocking; now the receiver's
+    int fd = -1;  // non-blocking; the callback owns it
     int listener = -1;
   };
-  // user_timeout_ms: how long what was sent may stay unacknowledged (TCP_USER_TIMEOUT), as gRPC
-  // sets it on the connections it accepts itself. connected: called on the acceptor's thread; must
-  // not block.
+  // user_timeout_ms: how long sent data may stay unacknowledged (TCP_USER_TIMEOUT), as gRPC sets it
+  // on the connections it accepts itself. connected: called on the acceptor's thread; must not
+  // block.
   Status Start(int user_timeout_ms, std::function<void(const Connection&)> connected);
-  // No connection is handed over any more; new ones are refused.
+  // Closes the listeners: the system refuses new connections, and `connected` is not called any
+  // more.
   void Stop();
 
  private:
@@ -56,7 +57,7 @@ class Acceptor {
   int user_timeout_ms_ = 0;
   std::function<void(const Connection&)> connected_;
   WakeEvent stop_;
-  bool none_left_ = false;  // said
+  bool none_left_ = false;  // no descriptor is free, and that was logged
   std::thread thread_;
 };
 

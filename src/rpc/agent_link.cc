@@ -19,7 +19,7 @@ Ms SteadyNow() {
       .count();
 }
 
-constexpr Ms kInHand = -1;
+constexpr Ms kInHand = -1;  // a message is being processed
 
 class Refused final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
@@ -81,8 +81,8 @@ void AgentLink::Handle() {
     StartRead(&incoming_);
     Leave();
   } else {
-    // Left before it is said: once the loop has it, the next message may come on another thread,
-    // and this object may go.
+    // Leave before posting: once the loop has the message, the next one may arrive on another
+    // thread, and this object may be deleted.
     Intake* const intake = intake_;
     const std::uint64_t id = id_;
     Leave();
@@ -121,9 +121,9 @@ void AgentLink::Deliver(const CoordinatorMessage& message) {
       return;
     case PushResult::kFull:
       PostClosed(std::make_unique<Status>(
-          ExhaustedError("the agent does not read its messages; attach again")));
-      // What waits will not be read, and the end would wait behind it. Only this filler lets the
-      // stream finish, so the context is there.
+          ExhaustedError("the agent does not read the coordinator's messages; attach again")));
+      // The queued messages will not be read, and the end would wait behind them, so cancel. The
+      // context still exists, because only this filler lets the stream finish.
       context_->TryCancel();
   }
 }

@@ -1,19 +1,20 @@
-// One agent's stream: Fleet/Attach on the coordinator's side.
+// One agent's stream: the coordinator's side of Fleet/Attach.
 //
-// Reading: one message is in flight. The control loop arms the first read and, when it has consumed
-// a message, the next one; a heartbeat is not an event: the link notes the time and reads on by
-// itself. Large messages are parsed on a worker, not on gRPC's few threads.
-// Writing: the fan-out shard of this link is the filler of its outbox, and the only one.
-// Its end: whatever is wrong is posted once as LinkClosed (with a status, if it is the agent's
+// Reading: one message is in flight. The control loop starts the first read and, once it has
+// consumed a message, the next one. A heartbeat is not an event: the link records the time and
+// starts the next read itself. Large messages are parsed on a worker, not on gRPC's few threads.
+// Writing: the fan-out shard of this link is the only filler of its outbox.
+// End: a disconnect or an error is posted once as LinkClosed (with a status if the agent is at
 // fault); the loop posts the end into the shard, the shard calls End, gRPC calls OnDone, which
-// posts LinkDone and deletes it.
+// posts LinkDone and deletes the object.
 //
-// Reading by itself and being ended by another thread could meet: a read started after Finish would
-// touch a dead call. `gate_` keeps them apart. It counts who handles a message (two for a moment:
-// who has started the next read leaves after its message was entered) and has a bit for the wish to
-// finish. Nobody enters once the bit is set; whoever brings the gate to "wished for and nobody
-// inside" calls Finish, which happens once. So nothing is started after Finish, and as gRPC ends
-// the object only after Finish, who is inside may touch it on any thread.
+// The link's own reads could race with an End on another thread: a read started after Finish would
+// touch a finished call. `gate_` prevents that. It counts the handlers inside, the threads that
+// handle a message (briefly two: a handler that has started the next read leaves only after that
+// read's handler may have entered), and has a bit that requests Finish. No handler enters once the
+// bit is set. The thread that brings the gate to "bit set, no handler inside" calls Finish; that
+// happens once. So no read starts after Finish, and since gRPC calls OnDone only after Finish, a
+// handler inside may use the object on any thread.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -39,22 +40,22 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   static grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Refuse(
       const grpc::Status& status);
 
-  // --- The control loop's ---
+  // --- Called by the control loop ---
   void ReadNext() override;
   Ms SilentFor() const override;
 
-  // --- The fan-out's ---
+  // --- Called by the fan-out ---
   void Deliver(const CoordinatorMessage& message) override;
   void End(const Status& status) override;
 
-  // --- For the outbox ---
+  // --- Called by the outbox ---
   void Write(const Bytes& bytes) { StartWrite(bytes.get()); }
   void Finish(const grpc::Status& status);
   void Room() {}
 
  private:
-  // Assignments of all jobs of a node and acknowledgements; an agent that leaves so many unread is
-  // told everything again when it comes back.
+  // Room for the assignments of all jobs of a node and for acknowledgements. An agent that leaves
+  // this many messages unread is ended; when it attaches again, everything is sent again.
   static constexpr std::uint32_t kOutbox = 128;
   static constexpr std::size_t kLargeBytes = 64 * 1024;
   static constexpr std::uint32_t kFinish = 1;
@@ -73,10 +74,13 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   void OnCancel() override { PostClosed(nullptr); }
   void OnDone() override;
 
-  void Handle();  // inside: parses incoming_, says it or reads on, leaves
+  // Parses incoming_, posts the message or starts the next read, and leaves the gate. REQUIRES: the
+  // caller has entered the gate.
+  void Handle();
+  // False: Finish was requested.
   bool Enter();
   void Leave();
-  // The link must end for this reason (null: the agent went away): tells the loop, once.
+  // Posts to the loop, once, that the link must end. why: the reason; null: the agent disconnected.
   void PostClosed(std::unique_ptr<Status> why);
 
   Intake* const intake_;
@@ -84,8 +88,9 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   grpc::CallbackServerContext* const context_;  // lives until OnDone
   const std::uint64_t id_;
   Outbox<Bytes, grpc::Status> outbox_;
-  grpc::ByteBuffer incoming_;  // gRPC's between StartRead and OnReadDone, then Handle's
-  std::atomic<Ms> heard_{0};   // steady clock; or kInHand
+  grpc::ByteBuffer incoming_;  // owned by gRPC from StartRead to OnReadDone, then by Handle
+  // When the last message arrived (steady clock), or kInHand. Relaxed: it orders nothing.
+  std::atomic<Ms> heard_{0};
   std::atomic<std::uint32_t> gate_{0};
   grpc::Status final_;  // set before kFinish
   std::atomic<bool> close_posted_{false};

@@ -49,21 +49,21 @@ class WireEncoder final : public Encoder {
 std::unique_ptr<Encoder> MakeEncoder() { return std::make_unique<WireEncoder>(); }
 
 Status ParseBytes(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite* message) {
-  // A call without a message has no buffer at all.
+  // A call without a message has no buffer.
   bool parsed = bytes.Valid();
   if (parsed) {
-    grpc::ByteBuffer readable(bytes);  // shares the bytes; the reader wants to write to its object
+    grpc::ByteBuffer readable(bytes);  // shares the bytes; the reader needs a mutable object
     grpc::ProtoBufferReader reader(&readable);
     parsed = reader.status().ok() && message->ParseFromZeroCopyStream(&reader);
   }
   if (parsed) return Status::Ok();
-  return InvalidError("the request is not a valid " + message->GetTypeName() +
+  return InvalidError("the message is not a valid " + message->GetTypeName() +
                       " (damaged, or a text in it is not UTF-8)");
 }
 
 grpc::ByteBuffer Serialise(const google::protobuf::MessageLite& message) {
   grpc::Slice slice(message.ByteSizeLong());
-  // The slice is fresh and nobody else's: writing into it is safe.
+  // The slice is new and not shared yet, so writing into it is safe.
   message.SerializeWithCachedSizesToArray(const_cast<std::uint8_t*>(slice.begin()));
   return {&slice, 1};
 }

@@ -1,6 +1,6 @@
-// Messages as gRPC's byte buffers: parsed and serialised by us, where and when we want, so that the
-// bytes of one message can go to many streams and a message that cannot be read gets a clear status
-// (gRPC's own typed methods answer UNIMPLEMENTED without a text).
+// Parses and serialises messages as gRPC byte buffers, on the thread that Assay chooses. So the
+// bytes of one message can go to many streams, and an invalid message gets a clear status (gRPC's
+// own typed methods answer UNIMPLEMENTED without a text).
 //
 // Thread safety: pure functions. A Bytes may be written to many streams at once.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// kInvalid when it is not a message of that type (damaged, or text that is not UTF-8).
+// kInvalid when the bytes are not a message of that type (damaged, or a text that is not UTF-8).
 Status ParseBytes(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite* message);
 
 // REQUIRES: the message is under 2 GiB.
@@ -24,7 +24,7 @@ inline Bytes SharedBytes(const google::protobuf::MessageLite& message) {
   return std::make_shared<const grpc::ByteBuffer>(Serialise(message));
 }
 
-// The encoder of Recover's and the job service's messages.
+// The encoder for the messages of Recover and of the job service.
 std::unique_ptr<Encoder> MakeEncoder();
 
 }  // namespace assay

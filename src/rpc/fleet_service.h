@@ -1,6 +1,6 @@
-// The agents' service (proto/fleet.proto): one stream a node. The stream itself is agent_link.h.
+// The agents' service (proto/fleet.proto): one stream per node, which agent_link.h implements.
 //
-// Thread safety: gRPC's threads.
+// Thread safety: gRPC's threads call it.
 #pragma once
 
 #include <grpcpp/impl/service_type.h>
@@ -12,7 +12,7 @@
 
 namespace assay {
 
-// The pointers outlive the service.
+// The pointers outlive the service and its links.
 std::unique_ptr<grpc::Service> MakeFleetService(Intake* intake, Worker* parser);
 
 }  // namespace assay

@@ -15,10 +15,10 @@
 namespace assay {
 namespace {
 
-// A job's message may be a list's only one.
+// A job's message must also fit as the only one of a list.
 constexpr std::size_t kSignalBytesMax =
     kMessageBytesMax - Encoder::kListBytesOnce - Encoder::kListBytesEach;
-// Shorter ones are cheaper to copy than to refer to.
+// Shorter tables are cheaper to copy than to refer to.
 constexpr std::size_t kSharedTableBytes = 4096;
 
 // A field's header: tag and length.
@@ -32,10 +32,10 @@ grpc::Slice Header(int field, std::size_t length) {
   return {bytes, static_cast<std::size_t>(end - bytes)};
 }
 
-// Keeps the text until the last user of the bytes is done with them.
+// A slice that refers to the text and owns a reference to it.
 grpc::Slice Shared(const std::shared_ptr<const std::string>& text) {
   using Keeper = std::shared_ptr<const std::string>;
-  // gRPC only reads it.
+  // gRPC only reads the text.
   return {const_cast<char*>(text->data()), text->size(),
           [](void* keeper) { delete static_cast<Keeper*>(keeper); }, new Keeper(text)};
 }
@@ -49,7 +49,8 @@ EncodedMessage Message(const std::vector<grpc::Slice>& slices) {
 
 std::string SecondsText(Ms time) { return std::to_string(time / 1000); }
 
-// The fields before HcclJson, and those after it: two messages whose bytes are one, without it.
+// The fields before HcclJson. Their bytes, then HcclJson's, then those of FieldsAfter form the
+// message.
 job::JobSummarySignal FieldsBefore(const Signal& signal, const std::string& uuid) {
   job::JobSummarySignal fields;
   fields.set_uuid(uuid);

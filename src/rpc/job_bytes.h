@@ -1,5 +1,5 @@
-// Job signals as bytes (docs/wire.md 6). A large rank table is not copied: the message's bytes
-// refer to the one that the job has, and a list's bytes refer to those of the messages in it.
+// Encodes job signals (docs/wire.md 6). A large rank table is not copied: the message's bytes refer
+// to the signal's table and share its ownership, and a list's bytes refer to those of its messages.
 //
 // Thread safety: pure functions.
 #pragma once

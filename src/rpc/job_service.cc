@@ -17,13 +17,13 @@ namespace {
 using grpc::ByteBuffer;
 using StreamReactor = grpc::ServerWriteReactor<ByteBuffer>;
 
-// A role and an id.
+// A request is a role and an id.
 constexpr std::size_t kRequestBytesMax = 64 * 1024;
 
 Status ParseClient(const ByteBuffer& bytes, job::ClientInfo* info) {
   if (bytes.Length() > kRequestBytesMax) {
     return InvalidError("the request has " + std::to_string(bytes.Length()) +
-                        " bytes; a role and an id have at most " +
+                        " bytes; a role and an id may have at most " +
                         std::to_string(kRequestBytesMax));
   }
   return ParseBytes(bytes, info);
@@ -76,7 +76,7 @@ class JobService final : public JobBase {
 
  private:
   static constexpr int kRegistered = 200;
-  // Messages that may wait for one subscriber: enough for a burst, and what does not fit is
+  // Messages that may be unwritten per subscriber: enough for a burst. Further changes are
   // conflated.
   static constexpr std::uint32_t kWaitingMax = 64;
 

@@ -1,6 +1,7 @@
-// ClusterD's service job.Job (docs/wire.md 3, 6 and 9): platforms follow the state of every job.
+// ClusterD's service job.Job (docs/wire.md 3, 6 and 9), with which platforms follow the state of
+// every job. It only translates requests and posts them to the control loop.
 //
-// Only translates and posts. Thread safety: gRPC's threads.
+// Thread safety: gRPC's threads call it.
 #pragma once
 
 #include <grpcpp/impl/service_type.h>
@@ -13,8 +14,8 @@
 
 namespace assay {
 
-// subscriber_buffer: bytes that may wait for one subscriber. The pointers outlive the service and
-// its streams.
+// board: notified when a subscriber's stream has room again. subscriber_buffer: bytes that may be
+// unwritten per subscriber. The pointers outlive the service and its streams.
 std::unique_ptr<grpc::Service> MakeJobService(Intake* intake, Worker* parser, RoomListener* board,
                                               std::size_t subscriber_buffer);
 

@@ -43,24 +43,24 @@ Result<ListenAddress> ParseListenAddress(std::string_view text) {
                         "; write HOST:PORT, for example 127.0.0.1:8899 or [::1]:8899");
   };
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return wrong("there is no port");
+  if (colon == std::string_view::npos) return wrong("the port is missing");
   const std::optional<int> port = ParsePort(text.substr(colon + 1));
   if (!port.has_value()) return wrong("the port is not a number from 0 to 65535");
   std::string_view host = text.substr(0, colon);
-  if (host.empty()) return wrong("there is no host (0.0.0.0 or [::] stand for every address)");
+  if (host.empty()) return wrong("the host is missing (0.0.0.0 or [::] mean every address)");
   const bool bracketed = host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
   const bool colons = host.find(':') != std::string_view::npos;
-  if (colons && !bracketed) return wrong("an IPv6 address stands in brackets");
+  if (colons && !bracketed) return wrong("an IPv6 address must be in brackets");
   ListenAddress address;
   address.host = host;
   in6_addr v6{};
   if (bracketed && inet_pton(AF_INET6, address.host.c_str(), &v6) != 1) {
-    return wrong("what stands in brackets is not an IPv6 address");
+    return wrong("the text in brackets is not an IPv6 address");
   }
   if (host.size() > 255 || host.find_first_of(" \t/%") != std::string_view::npos ||
       Shown(host, 255) != host) {
-    return wrong("the host is not a name or an address");
+    return wrong("the host is not a host name or an address");
   }
   address.port = *port;
   address.loopback = IsLoopback(address.host);

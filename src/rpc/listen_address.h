@@ -1,6 +1,6 @@
-// The address a coordinator listens on, as people write it: HOST:PORT, [IPv6]:PORT.
+// The address a coordinator listens on, written as HOST:PORT or [IPv6]:PORT.
 //
-// Thread safety: values; pure.
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace assay {
 
 struct ListenAddress {
   std::string host;  // without brackets
-  int port = 0;      // 0: a free one
+  int port = 0;      // 0: the system chooses a free one
   bool loopback = false;
 
-  // "host:port", an IPv6 host in brackets.
+  // "host:port", with an IPv6 host in brackets.
   std::string Text() const;
 };
 
-// kInvalid with what is wrong and how it should look.
+// kInvalid with the problem and the expected form.
 Result<ListenAddress> ParseListenAddress(std::string_view text);
 
 }  // namespace assay

@@ -22,9 +22,10 @@ using StreamReactor = grpc::ServerWriteReactor<ByteBuffer>;
 // docs/wire.md 3: "OM parameter".
 constexpr int kBadParameter = 413;
 constexpr int kNodesMax = 65'536;
-// Two are all there are: a third one is wrong or a repetition, whatever it is, and says so.
+// Only two ops exist, so a third one is unknown or a repetition and enough for the core to refuse
+// the request.
 constexpr int kOpsKept = 3;
-// Of one result's text; the core keeps less.
+// Bytes of one result's text; the core stores fewer.
 constexpr std::size_t kReplyTextMax = 4096;
 
 Reply WireStatus(int code, const std::string& text) {
@@ -43,7 +44,8 @@ std::vector<std::int64_t> FirstOps(const Ops& ops) {
   return {ops.begin(), ops.begin() + std::min(ops.size(), kOpsKept)};
 }
 
-// Valid UTF-8, which protobuf guarantees, stays valid.
+// The first `max` bytes or fewer. Cuts between characters: protobuf guarantees valid UTF-8, and it
+// stays valid.
 std::string Cut(const std::string& text, std::size_t max) {
   if (text.size() <= max) return text;
   std::size_t end = max;
@@ -136,7 +138,7 @@ class RecoverService final : public RecoverBase {
     return Subscribe<StressTestRequest>(context, request, Topic::kResult);
   }
 
-  // --- Not built yet ---
+  // --- Not implemented yet ---
 
   UnaryReactor* Init(CallContext* context, const ByteBuffer*, ByteBuffer*) override {
     return NotBuilt(context);
@@ -165,11 +167,11 @@ class RecoverService final : public RecoverBase {
   }
 
  private:
-  // A subscription is two short strings.
+  // A subscription is one or two short strings.
   static constexpr std::size_t kSubscribeBytesMax = 64 * 1024;
 
   static grpc::Status NotBuiltStatus() {
-    return ToGrpc(UnsupportedError("process recovery is not part of this version of Assay"));
+    return ToGrpc(UnsupportedError("this version of Assay does not implement process recovery"));
   }
   static UnaryReactor* NotBuilt(CallContext* context) { return Refuse(context, NotBuiltStatus()); }
 
@@ -183,7 +185,7 @@ class RecoverService final : public RecoverBase {
     if (bytes->Length() > kSubscribeBytesMax) {
       return ServerStream::Refuse(ToGrpc(InvalidError(
           "the request has " + std::to_string(bytes->Length()) +
-          " bytes; a subscription has at most " + std::to_string(kSubscribeBytesMax))));
+          " bytes; a subscription may have at most " + std::to_string(kSubscribeBytesMax))));
     }
     Request request;
     if (Status status = ParseBytes(*bytes, &request); !status.ok()) {

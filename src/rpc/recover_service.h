@@ -1,7 +1,8 @@
-// ClusterD's service Recover (docs/wire.md 3, 4 and 9), the calls of stress tests. The others
-// answer UNIMPLEMENTED, without a log line: training agents repeat them every few seconds.
+// The stress-test calls of ClusterD's service Recover (docs/wire.md 3, 4 and 9). It only translates
+// requests and posts them to the control loop. The other calls of Recover answer UNIMPLEMENTED
+// without a log line, because training agents repeat them every few seconds.
 //
-// Only translates and posts. Thread safety: gRPC's threads.
+// Thread safety: gRPC's threads call it.
 #pragma once
 
 #include <grpcpp/impl/service_type.h>
@@ -13,7 +14,7 @@
 
 namespace assay {
 
-// The pointers outlive the service.
+// The pointers outlive the service and its streams.
 std::unique_ptr<grpc::Service> MakeRecoverService(Intake* intake, Worker* parser);
 
 }  // namespace assay

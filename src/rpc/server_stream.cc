@@ -25,7 +25,7 @@ ServerStream* ServerStream::Open(Intake* intake, grpc::CallbackServerContext* co
   auto* stream = new ServerStream(intake, context, limits);
   opened.stream = stream->id_;
   intake->PostStreamOpened(stream->id_, stream, std::move(opened));
-  // The loop may have ended it by now, but gRPC keeps it until the handler has returned it.
+  // The loop may already have ended the stream, but gRPC keeps it until the RPC handler returns.
   return stream;
 }
 
@@ -41,7 +41,7 @@ bool ServerStream::Ready(std::size_t bytes) {
   const std::size_t unwritten = unwritten_.load(std::memory_order_relaxed);
   const bool fits = unwritten <= limits_.bytes_max && bytes <= limits_.bytes_max - unwritten;
   if (fits && !outbox_.Full()) return true;
-  // With nothing on its way any message may go, however large.
+  // When nothing is unwritten, a message of any size may be sent.
   return !outbox_.WaitForRoom();
 }
 

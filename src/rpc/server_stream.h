@@ -1,10 +1,10 @@
-// One subscriber's stream (notify, result or job signals): a reactor that writes what a fan-out
-// queue gives it.
+// One subscriber's stream (notify, result or job signals): a reactor that writes the messages of a
+// fan-out queue.
 //
-// Its life: a handler makes it and posts StreamOpened. From then on the control loop decides; the
-// filler is whichever fan-out queue the loop gave the stream to, one at a time. The filler's End is
-// its last word: gRPC then calls OnDone, which posts StreamDone, and deletes it. A client that goes
-// away (OnCancel) is only posted; the stream still lives until End.
+// Lifetime: an RPC handler calls Open, which posts StreamOpened. From then on the control loop
+// decides. The stream's filler is the fan-out queue that the loop handed it to, one at a time. The
+// filler's last call is End; gRPC then calls OnDone, which posts StreamDone and deletes the object.
+// A client's disconnect (OnCancel) is only posted; the stream lives until End.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -22,31 +22,31 @@ namespace assay {
 
 class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public StreamPort {
  public:
-  // What may wait in it, and who hears of room; nobody: it waits for none.
+  // How much may be unwritten, and the listener that is notified of room (null: none).
   struct Limits {
     RoomListener* listener = nullptr;  // outlives the stream
     std::size_t bytes_max = 0;
     std::uint32_t messages_max = 0;  // a power of two
   };
-  // A notification is rare (one a run) and a result comes once; a client that leaves so many unread
-  // does not read at all.
+  // A run sends one notification and one result, so a client with 16 unread messages does not read
+  // at all.
   static constexpr Limits kForStressTests{nullptr, static_cast<std::size_t>(-1), 16};
 
-  // Posts `opened`, whose `stream` it fills in. REQUIRES: admitted as a Guest::kStream.
+  // Sets `opened.stream` and posts `opened`. REQUIRES: admitted as a Guest::kStream.
   static ServerStream* Open(Intake* intake, grpc::CallbackServerContext* context,
                             const Limits& limits, StreamOpened opened);
-  // Its first word is its last: for requests that are refused before they become a stream.
+  // Ends the RPC immediately with `status`: for requests refused before they become a stream.
   static grpc::ServerWriteReactor<grpc::ByteBuffer>* Refuse(const grpc::Status& status);
 
-  // --- The filler's ---
+  // --- Called by the filler ---
   void Announce() override { StartSendInitialMetadata(); }
-  void NameRun(RunId run) override;  // puts `assay-run` into the initial metadata
+  void NameRun(RunId run) override;  // metadata key `assay-run`
   bool Ready(std::size_t bytes) override;
   bool Send(const Bytes& bytes) override;
   void PostClosed() override;
   void End(const Status& status) override;
 
-  // --- For the outbox ---
+  // --- Called by the outbox ---
   void Write(const Bytes& bytes) {
     writing_ = bytes->Length();
     StartWrite(bytes.get());
@@ -73,12 +73,14 @@ class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, pu
   grpc::CallbackServerContext* const context_;
   const Limits limits_;
   const std::uint64_t id_;
-  // Pushed and not written: the filler adds, the pump takes off before it says so to the outbox.
-  // (What is dropped after a failed write stays in it, and matters to nobody.)
+  // Bytes pushed and not yet written. The filler adds; the pump subtracts before it calls
+  // outbox_.WriteDone, so the filler sees the bytes free once the outbox shows the slot free.
+  // (Messages dropped after a failed write stay counted; the stream is closed then, so the count is
+  // not used any more.)
   std::atomic<std::size_t> unwritten_{0};
-  std::size_t writing_ = 0;  // the pump's
+  std::size_t writing_ = 0;  // bytes of the write in flight; owned by the pump
   Outbox<Bytes, grpc::Status> outbox_;
-  std::atomic<bool> close_posted_{false};  // OnCancel and the filler may both want to
+  std::atomic<bool> close_posted_{false};  // set by OnCancel or the filler, whichever is first
 };
 
 }  // namespace assay

@@ -99,10 +99,10 @@ grpc::ServerUnaryReactor* Query::Serve(Intake* intake, Worker* worker, CallConte
     return Refuse(
         context,
         ToGrpc(InvalidError("the request has " + std::to_string(request->Length()) +
-                            " bytes; a question has at most " + std::to_string(kRequestMax))));
+                            " bytes; a query may have at most " + std::to_string(kRequestMax))));
   }
   if (worker->Depth() >= kWaitingMax) {
-    return Refuse(context, ToGrpc(ExhaustedError("too many queries wait (limit " +
+    return Refuse(context, ToGrpc(ExhaustedError("too many queries are waiting (limit " +
                                                  std::to_string(kWaitingMax) + "); try again")));
   }
   if (Status status = intake->Admit(Intake::Guest::kCall); !status.ok()) {

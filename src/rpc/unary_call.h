@@ -1,11 +1,15 @@
-// Unary calls: the request's bytes become an event for the control loop, or a task for a worker;
-// the answer becomes the response's bytes. The reactor is the only thing that waits.
+// Unary calls. A Command turns the request into an event for the control loop, a Query into a task
+// for a worker; the answer becomes the response's bytes. No thread waits: the reactor is finished
+// when the answer arrives.
 //
-//   return Command::Serve(intake, parser, context, request, response, translate, answer);
+//   Command::Handling handling;
+//   handling.translate = ...;
+//   handling.respond = ...;
+//   return Command::Serve(intake, parser, context, request, response, std::move(handling));
 //
-// `translate` runs on gRPC's thread (small requests) or the parser's (large ones, or always); it
-// gives an event, or a reply when the request is refused before it becomes one. `answer` runs on
-// the control loop's thread when the event's effects are released. Neither blocks or throws.
+// `translate` runs on gRPC's thread (small requests) or on the parser's (large requests, or all
+// with Where::kParser). It returns an event, or a reply if it refuses the request. `respond` runs
+// on the control loop's thread when the event's effects are released. Neither may block or throw.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -24,7 +28,7 @@
 
 namespace assay {
 
-// What a call ends with. The body is sent only with an OK status.
+// The end of a call. The body is sent only with an OK status.
 struct Reply {
   grpc::Status status;
   grpc::ByteBuffer body;
@@ -32,14 +36,16 @@ struct Reply {
 Reply ReplyWith(const google::protobuf::MessageLite& message);
 Reply ReplyWith(const Status& status);
 
-// "ipv4:127.0.0.1:5000" and what the caller says of itself.
+// The peer's address as gRPC writes it ("ipv4:127.0.0.1:5000"), and the role that the caller
+// claims.
 Caller CallerOf(const grpc::CallbackServerContext& context, std::string role);
 
-// A request of so many bytes is not for gRPC's few threads, and counts against the room for large
-// ones.
+// Requests above this are parsed on a worker, not on gRPC's few threads, and count against the
+// limits on large requests (IntakeLimits).
 inline constexpr std::size_t kLargeBytes = 64 * 1024;
 
-// A reactor that sends one Reply. Finished by anybody, once; deletes itself.
+// A reactor that sends one Reply. Finish is called once, from any thread; the object deletes
+// itself.
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
   void Finish(Reply&& reply);
@@ -47,12 +53,12 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   const Caller& caller() const { return caller_; }
 
  protected:
-  // Room for one more. OK: it counts from now on, and `held` bytes with it, until its object ends.
-  // outcomes: it carries outcomes, which are never refused for lack of room.
+  // Admits a call. On OK the call and its `*held` bytes are counted until its object is deleted.
+  // outcomes: the request carries outcomes and is not refused because many items wait.
   static Status Enter(Intake* intake, const grpc::ByteBuffer& request, bool outcomes,
                       std::size_t* held);
 
-  // held: bytes to give back at the end.
+  // held: as Enter returned it; released at the end.
   UnaryCall(Intake* intake, const grpc::CallbackServerContext& context,
             const grpc::ByteBuffer& request, grpc::ByteBuffer* response, std::size_t held)
       : intake_(intake),
@@ -69,13 +75,13 @@ class UnaryCall : public grpc::ServerUnaryReactor {
 
   grpc::ByteBuffer request_;
   const Caller caller_;
-  grpc::ByteBuffer* const response_;  // gRPC's; lives as long as the reactor
+  grpc::ByteBuffer* const response_;  // owned by gRPC; lives as long as the reactor
   const std::size_t held_;
 };
 
 using CallContext = grpc::CallbackServerContext;
 
-// For the control loop.
+// A call that the control loop answers.
 class Command final : public UnaryCall, public PendingCall {
  public:
   using Translated = std::variant<Event, Reply>;
@@ -83,22 +89,21 @@ class Command final : public UnaryCall, public PendingCall {
   // Finishes the call, at once or later on another thread.
   using Respond = std::function<void(Command* call, Answer&& answer)>;
   enum class Where : std::uint8_t {
-    kBySize,  // large requests on the parser's thread
-    kParser,  // always there
+    kBySize,  // large requests on the parser's thread, others on gRPC's
+    kParser,  // all requests on the parser's thread
   };
   struct Handling {
     Translate translate;
     Respond respond;
     Where where = Where::kBySize;
-    // It carries outcomes: never refused for lack of room.
-    bool outcomes = false;
+    bool outcomes = false;  // as in Enter
   };
 
   static grpc::ServerUnaryReactor* Serve(Intake* intake, Worker* parser, CallContext* context,
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling);
 
-  // Of the event's `call`.
+  // For the event's `call`.
   CallId id() const { return id_; }
 
  private:
@@ -117,7 +122,7 @@ class Command final : public UnaryCall, public PendingCall {
   Handling handling_;
 };
 
-// For a worker: reads of the store.
+// A call that a worker answers: a read of the database.
 class Query final : public UnaryCall {
  public:
   using Run = std::function<Reply(const grpc::ByteBuffer& request)>;
@@ -126,7 +131,7 @@ class Query final : public UnaryCall {
                                          grpc::ByteBuffer* response, Run run);
 
  private:
-  // Each may be megabytes to be read from disk.
+  // Tasks waiting for the worker. Low, because each may read megabytes from disk.
   static constexpr std::size_t kWaitingMax = 1000;
   static constexpr std::size_t kRequestMax = 64 * 1024;
 
@@ -134,7 +139,7 @@ class Query final : public UnaryCall {
   ~Query() override = default;
 };
 
-// Ends a call at once.
+// Ends a call immediately.
 grpc::ServerUnaryReactor* Refuse(CallContext* context, const grpc::Status& status);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// The fan-out of job signals: what it costs, who is ended, and streams on many threads (this also
-// runs under the thread sanitizer).
+// The fan-out of job signals: its cost, which streams are ended, and streams on many threads (also
+// run under the thread sanitizer).
 #include "control/board_fanout.h"
 
 #include <array>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(60);
 
-// Takes so many messages, then has no room until it is told to.
+// Accepts `room` messages, then has no room until MakeRoom.
 class CountingStream final : public StreamPort {
  public:
   CountingStream(StreamId number, std::size_t room) : id(number), room_(room) {}
@@ -52,7 +52,7 @@ class CountingStream final : public StreamPort {
   std::size_t room_;
 };
 
-// Entries are handled on the test's own thread.
+// A board whose entries are handled on the test's own thread.
 struct Rig {
   explicit Rig(std::size_t signal_bytes = 100) : encoder(signal_bytes) {}
   void Attach(CountingStream* stream, Topic topic = Topic::kSignal) {
@@ -75,7 +75,7 @@ struct Rig {
 
 constexpr std::size_t kAll = 1'000'000;
 
-TEST_CASE("one serialisation a change, whoever listens; one who waits costs nothing at a change") {
+TEST_CASE("each change is serialised once for all; a waiting subscriber costs nothing per change") {
   Rig rig;
   std::vector<std::unique_ptr<CountingStream>> streams;
   for (StreamId id = 1; id <= 20; ++id) {
@@ -88,17 +88,17 @@ TEST_CASE("one serialisation a change, whoever listens; one who waits costs noth
   for (const auto& stream : streams) {
     const bool waits = stream->id % 4 == 0;
     CHECK(stream->sent.size() == (waits ? 3 : 100));
-    // Asked for each message, and once when there was no room.
+    // Called for each message, and once when there was no room.
     CHECK(stream->asked == (waits ? 4 : 100));
   }
   // All got the same bytes of the same change.
   CHECK(streams[0]->sent[42].uuids == streams[1]->sent[42].uuids);
   CHECK(streams[0]->sent[42].uuids != streams[0]->sent[43].uuids);
-  // With room again they get the newest of each job, from the same bytes.
+  // With room again, waiting streams get the newest signal of each job, from the same bytes.
   for (const auto& stream : streams) {
     stream->MakeRoom(kAll);
     rig.board->StreamHasRoom(stream->id);
-    rig.board->StreamHasRoom(999);  // of one that is gone
+    rig.board->StreamHasRoom(999);  // no such stream
   }
   rig.pool.RunHere();
   for (const auto& stream : streams) {
@@ -108,8 +108,8 @@ TEST_CASE("one serialisation a change, whoever listens; one who waits costs noth
   CHECK(rig.encoder.encoded == 100);
 }
 
-TEST_CASE("a snapshot of thousands of jobs comes in pages, whole, as it was") {
-  Rig rig(4000);  // a thousand or so on a page
+TEST_CASE("a snapshot of thousands of jobs is sent in pages, complete and unchanged") {
+  Rig rig(4000);  // about a thousand signals per page
   constexpr std::size_t kJobs = 5000;
   for (std::size_t j = 0; j < kJobs; ++j) rig.Change("job-" + std::to_string(j));
   CountingStream stream(1, 2);
@@ -137,7 +137,7 @@ TEST_CASE("a snapshot of thousands of jobs comes in pages, whole, as it was") {
   CHECK(stream.sent[pages + 1].signals[0]->change == kJobs + 2);
 }
 
-TEST_CASE("with no job a list has no page") {
+TEST_CASE("a list subscriber gets no page while there are no jobs") {
   Rig rig;
   CountingStream stream(1, kAll);
   rig.Attach(&stream, Topic::kSignalList);
@@ -148,7 +148,7 @@ TEST_CASE("with no job a list has no page") {
   CHECK(stream.sent[0].total == 1);
 }
 
-TEST_CASE("whoever is owed a delete that has to be forgotten is ended, and nobody else") {
+TEST_CASE("only streams that still lack a delete when it is forgotten are ended") {
   Rig rig;
   rig.Change("a");
   CountingStream reads(1, kAll);
@@ -161,7 +161,7 @@ TEST_CASE("whoever is owed a delete that has to be forgotten is ended, and nobod
   rig.Change("a", true);
   CountingStream late(4, 0);
   rig.Attach(&late);
-  rig.Forget("b");  // it is there
+  rig.Forget("b");  // job b is present
   rig.Forget("a");
   CHECK(reads.ended.empty());
   CHECK(late.ended.empty());
@@ -178,7 +178,7 @@ TEST_CASE("whoever is owed a delete that has to be forgotten is ended, and nobod
   CHECK(late.sent[0].signals[0]->job.id == "b");
 }
 
-TEST_CASE("who reads is not ended for a delete that it was about to get") {
+TEST_CASE("a stream that reads gets a delete before it is forgotten and is not ended") {
   Rig rig;
   CountingStream stream(1, kAll);
   rig.Attach(&stream);
@@ -191,7 +191,7 @@ TEST_CASE("who reads is not ended for a delete that it was about to get") {
   CHECK(stream.sent.back().signals[0]->change == 400);
 }
 
-TEST_CASE("ended is ended: one by one, or all, and then the board is empty") {
+TEST_CASE("streams are ended once, one by one or all at once; EndAll clears the board") {
   Rig rig;
   rig.Change("a");
   CountingStream one(1, kAll);
@@ -219,7 +219,7 @@ TEST_CASE("ended is ended: one by one, or all, and then the board is empty") {
   CHECK(later.sent[0].uuids != two.sent[0].uuids);
 }
 
-TEST_CASE("changes that come faster than they can be written are conflated before the streams") {
+TEST_CASE("changes that arrive faster than they can be written are conflated on the board") {
   Rig rig;
   CountingStream stream(1, kAll);
   rig.Attach(&stream);
@@ -237,7 +237,7 @@ TEST_CASE("changes that come faster than they can be written are conflated befor
 
 class ThreadStream;
 
-// Ends writes on threads of its own: those of one stream now here, now there; some streams slowly.
+// Completes writes on its own threads, those of one stream on varying threads, some streams slowly.
 class Transport {
  public:
   Transport() {
@@ -284,7 +284,7 @@ class ThreadStream final : public StreamPort {
     if (box_.PushFinal(Status(status)) == PushResult::kStartPump) box_.Pump(this);
   }
 
-  // The pump's.
+  // Called by the pump.
   void Write(const Bytes& bytes) {
     for (const SignalPtr& signal : AsMessage(bytes).signals) seen.push_back(signal);
     const std::uint64_t change = seen.back()->change;
@@ -301,8 +301,8 @@ class ThreadStream final : public StreamPort {
   }
 
   const StreamId id;
-  std::vector<SignalPtr> seen;          // to be read when it is gone
-  std::atomic<std::size_t> refused{0};  // after Ready: never
+  std::vector<SignalPtr> seen;          // read by the test once `gone`
+  std::atomic<std::size_t> refused{0};  // Send failed after Ready
   std::atomic<std::uint64_t> newest{0};
   std::atomic<bool> gone{false};
 
@@ -318,7 +318,7 @@ class ThreadStream final : public StreamPort {
   Transport& transport_;
   Outbox<Bytes, Status> box_{8};
   std::atomic<std::size_t> waiting_{0};
-  std::atomic<int> callbacks_{1};  // the Finish to come
+  std::atomic<int> callbacks_{1};  // outstanding, the Finish included
 };
 
 void Transport::Work(std::size_t self) {
@@ -328,7 +328,7 @@ void Transport::Work(std::size_t self) {
     if (!writes_[self].try_dequeue(stream)) {
       std::this_thread::yield();
     } else if (stream->id % 4 == 0 && ++turn % 16 != 0) {
-      writes_[self].enqueue(stream);  // a slow one
+      writes_[self].enqueue(stream);  // a slow stream
       std::this_thread::yield();
     } else {
       stream->OnWriteDone();
@@ -345,7 +345,7 @@ bool Eventually(const std::function<bool()>& holds) {
   return true;
 }
 
-TEST_CASE("streams on many threads: each in order, to the exact final state, and ended once") {
+TEST_CASE("streams on many threads: changes arrive in order, to the final state; each ends once") {
   FakeEncoder encoder(100);
   FanoutPool pool;
   REQUIRE(pool.Start(2).ok());
@@ -366,7 +366,7 @@ TEST_CASE("streams on many threads: each in order, to the exact final state, and
     truth[job] = ++change;
     board->Post(SignalEntry{MakeSignal(job, change, change % 5 == 0)});
     if (change % 200 == 0) attach();
-    // Some leave in the middle of it.
+    // Some streams are ended meanwhile.
     if (change % 500 == 0) {
       board->Post(EndEntry{streams.size() - 5, std::make_shared<const Status>()});
     }

@@ -1,4 +1,4 @@
-// Streams of job signals made of nothing, for tests of the board's fan-out without gRPC.
+// Fake job signals and a fake encoder, for tests of the board's fan-out without gRPC.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace assay::test {
 
-// A message as the fake encoder makes it: what a client would read.
+// A message made by the fake encoder, as a client would read it.
 struct FakeMessage {
   std::vector<SignalPtr> signals;
   std::vector<std::string> uuids;
-  Ms report_time = 0;  // of a list
+  Ms report_time = 0;  // lists only
   std::size_t total = 0;
 };
 
@@ -54,7 +54,7 @@ class FakeEncoder final : public Encoder {
     return {AsBytes(list), size};
   }
 
-  mutable std::uint64_t encoded = 0;  // by one thread at a time, as the queue is
+  mutable std::uint64_t encoded = 0;  // signals encoded; one thread at a time, like the queue
 
  private:
   const std::size_t signal_bytes_;

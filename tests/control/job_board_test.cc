@@ -1,4 +1,4 @@
-// The board of job signals, and what subscribers see of it over random histories.
+// The board of job signals, and the signals that subscribers get over random histories.
 #include "control/job_board.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<std::uint64_t> Changes(JobBoard* board, std::uint64_t cursor = 0,
   return changes;
 }
 
-TEST_CASE("the board has the newest of each job, in order, and a delete beside a new life") {
+TEST_CASE("the board has each job's newest signal, in order, and a delete beside a new life") {
   JobBoard board;
   CHECK(board.After(0, 0) == nullptr);
   board.Apply(MakeSignal("a", 1, false));
@@ -49,14 +49,14 @@ TEST_CASE("the board has the newest of each job, in order, and a delete beside a
   CHECK(board.Find(5) == nullptr);
 }
 
-TEST_CASE("who comes when a job lives again is not told of the end of its life before") {
+TEST_CASE("a subscriber that attaches to a present job does not get its earlier delete") {
   JobBoard board;
   board.Apply(MakeSignal("a", 1, false));
   board.Apply(MakeSignal("a", 2, true));
   board.Apply(MakeSignal("b", 3, true));
   CHECK(Changes(&board, 0, 3) == std::vector<std::uint64_t>{2, 3});
   board.Apply(MakeSignal("a", 4, false));
-  CHECK(Changes(&board, 0, 1) == std::vector<std::uint64_t>{2, 3, 4});  // he had seen that life
+  CHECK(Changes(&board, 0, 1) == std::vector<std::uint64_t>{2, 3, 4});  // attached during that life
   CHECK(Changes(&board, 0, 3) == std::vector<std::uint64_t>{3, 4});
   CHECK(Changes(&board, 0, 4) == std::vector<std::uint64_t>{3, 4});
   REQUIRE(board.Snapshot()->size() == 2);
@@ -65,7 +65,7 @@ TEST_CASE("who comes when a job lives again is not told of the end of its life b
   CHECK(Changes(&board, 0, 5) == std::vector<std::uint64_t>{3, 5});
 }
 
-TEST_CASE("forgetting takes a delete only, and says which") {
+TEST_CASE("Forget removes only a delete and returns its change") {
   JobBoard board;
   board.Apply(MakeSignal("a", 1, false));
   CHECK(board.Forget("a") == 0);
@@ -81,11 +81,11 @@ TEST_CASE("forgetting takes a delete only, and says which") {
   board.Apply(MakeSignal("a", 5, false));
   board.Clear();
   CHECK(board.size() == 0);
-  board.Apply(MakeSignal("a", 1, false));  // counted anew
+  board.Apply(MakeSignal("a", 1, false));  // numbers restart
   CHECK(Changes(&board) == std::vector<std::uint64_t>{1});
 }
 
-TEST_CASE("a snapshot is one object until something changes, and stays what it was") {
+TEST_CASE("a snapshot is one object until the board changes, and does not change itself") {
   JobBoard board;
   board.Apply(MakeSignal("a", 1, false));
   const JobBoard::SnapshotPtr first = board.Snapshot();
@@ -101,11 +101,11 @@ TEST_CASE("a snapshot is one object until something changes, and stays what it w
 
 // --- Random histories ---
 
-// What is true of a signal, whatever number its change has: the same again after an outage.
+// The identity of a signal without its change number: the same before and after an outage.
 struct Moment {
   std::string job;
-  std::int64_t serial = 0;  // counts everything that happened
-  int life = 0;             // of this job
+  std::int64_t serial = 0;  // counts all changes
+  int life = 0;             // counts the lives of this job
   bool deleted = false;
 };
 
@@ -116,7 +116,7 @@ SignalPtr ToSignal(const Moment& moment, std::uint64_t change) {
   return std::make_shared<const Signal>(std::move(signal));
 }
 
-// A stream as the board sees it: a ring and a bound of bytes, read when the test says so.
+// A stream with a ring and a limit of bytes; its client reads when the test calls Read.
 class RandomStream final : public StreamPort {
  public:
   RandomStream(StreamId number, std::shared_ptr<BoardFanout> board, std::size_t ring,
@@ -145,7 +145,7 @@ class RandomStream final : public StreamPort {
     ended = status;
   }
 
-  // Up to so many messages; what was on its way when the stream ended is read as well.
+  // Reads up to `messages` messages, those in flight when the stream ended included.
   void Read(std::size_t messages) {
     for (; messages != 0 && !pending_.empty(); --messages) {
       read.push_back(pending_.front());
@@ -185,7 +185,7 @@ class RandomStream final : public StreamPort {
   bool waits_ = false;
 };
 
-// Somebody who follows jobs: streams, one after the other.
+// A client that follows jobs, with one stream after the other.
 struct Follower {
   bool list = false;
   bool paused = false;
@@ -204,7 +204,7 @@ class RandomWorld {
   void Run() {
     const std::size_t steps = 20 + Any(120);
     for (std::size_t i = 0; i < steps; ++i) Step();
-    // Everybody reads, until nothing moves.
+    // All followers read until nothing changes.
     for (Follower& follower : followers_) follower.paused = false;
     for (int quiet = 0; quiet < 2;) {
       const std::size_t before = Read();
@@ -298,7 +298,7 @@ class RandomWorld {
     deleted_.erase(found);
   }
 
-  // The core is thrown away and loaded again: everything is told anew, with new numbers.
+  // The core is discarded and loaded again: it publishes all signals again, with new numbers.
   void Outage() {
     board_->Post(EndAllEntry{std::make_shared<const Status>(UnavailableError("disk full"))});
     pool_.RunHere();
@@ -329,7 +329,7 @@ class RandomWorld {
     CHECK(follower->streams.back()->ended);
   }
 
-  // Of one stream; a follower's streams together may repeat.
+  // The signals of one stream. A follower's streams together may repeat some.
   std::vector<Moment> Told(const RandomStream& stream, bool list) const {
     std::vector<Moment> told;
     std::size_t of_snapshot = 0;
@@ -358,19 +358,19 @@ class RandomWorld {
   }
 
   void Check(const Follower& follower) const {
-    std::map<std::string, Moment> last;  // by job, of all its streams
+    std::map<std::string, Moment> last;  // by job, over all its streams
     for (const auto& stream : follower.streams) {
-      std::map<std::string, Moment> seen;  // of this stream
+      std::map<std::string, Moment> seen;  // by job, of this stream
       for (const Moment& moment : Told(*stream, follower.list)) {
         const auto before = seen.find(moment.job);
         if (before != seen.end()) {
           CHECK(before->second.serial < moment.serial);
-          // Between two lives its end, or that of one in between, was told.
+          // Between two lives the stream got the end of the first or of one in between.
           if (before->second.life != moment.life && !moment.deleted) {
             CHECK(before->second.deleted);
           }
         }
-        // A newer stream begins with what still stands: the same again perhaps, never less.
+        // A newer stream begins with the current state: the same or newer, never older.
         const auto ever = last.find(moment.job);
         if (ever != last.end()) CHECK(ever->second.serial <= moment.serial);
         seen[moment.job] = moment;
@@ -381,7 +381,7 @@ class RandomWorld {
     }
   }
 
-  // A stream that is still open has the last word on every job.
+  // A stream that is still open has got the last state of every job.
   void CheckFinal(const std::map<std::string, Moment>& seen) const {
     for (const auto& [job, newest] : newest_) {
       const auto found = seen.find(job);
@@ -396,22 +396,22 @@ class RandomWorld {
 
   std::mt19937_64 random_;
   FakeEncoder encoder_{RandomStream::kSignalBytes};
-  FanoutPool pool_;  // without threads: entries are handled when the test says so
+  FanoutPool pool_;  // without threads: the test runs the entries
   std::shared_ptr<BoardFanout> board_;
   std::vector<Follower> followers_;
   StreamId streams_ = 0;
-  // The truth.
+  // The expected state.
   std::int64_t serial_ = 0;
   std::uint64_t change_ = 0;
   std::map<std::string, int> lives_;
   std::map<std::string, Moment> present_;
-  std::map<std::string, Moment> deleted_;  // and not forgotten
+  std::map<std::string, Moment> deleted_;  // and not yet forgotten
   std::map<std::string, Moment> newest_;
   std::map<std::int64_t, Moment> history_;
   std::set<std::int64_t> forgotten_;
 };
 
-TEST_CASE("random histories: each subscriber sees, per job, what happened, in order, to the end") {
+TEST_CASE("random histories: each subscriber gets each job's changes in order, up to the last") {
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     CAPTURE(seed);
     RandomWorld(seed).Run();

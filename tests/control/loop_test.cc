@@ -1,5 +1,5 @@
-// The control loop, its books and the fan-out, with streams made of nothing and a store in memory.
-// No gRPC: this also runs under the thread sanitizer.
+// The control loop, its registries and the fan-out, with fake streams and a store in memory.
+// Without gRPC; also run under the thread sanitizer.
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(20);
 
-// What happened, in order; waits for it.
+// Records events in order; WaitFor waits for one.
 class Diary {
  public:
   void Write(const std::string& line) {
@@ -51,7 +51,7 @@ class Diary {
   std::vector<std::string> lines_;
 };
 
-// Keeps nothing of what it is given but the count; fails on demand. Load gives an empty state.
+// Stores jobs in memory, records commits in the diary, and fails on demand.
 class MemoryStorage final : public Storage {
  public:
   explicit MemoryStorage(Diary* diary) : diary_(diary) {}
@@ -92,7 +92,7 @@ std::string CodeName(const Status& status) {
   return std::to_string(static_cast<int>(status.code()));
 }
 
-// Ends as a reactor does: done and gone, said from another thread than the one that ends it.
+// Ends like a reactor: posts done and deletes itself, on another thread than End's caller.
 class TestStream final : public StreamPort {
  public:
   TestStream(Intake* intake, Diary* diary, std::string name)
@@ -188,7 +188,7 @@ class Bed {
     REQUIRE(intake.Admit(Intake::Guest::kStream).ok());
     return new TestStream(&intake, &diary, name);
   }
-  // Returns when it was answered.
+  // Posts the call; the diary records its answer.
   void Apply(const std::string& name, const std::string& job) {
     REQUIRE(intake.Admit(Intake::Guest::kCall).ok());
     auto* call = new TestCall(&intake, &diary, name);
@@ -224,7 +224,7 @@ class Bed {
   bool stopped_ = false;
 };
 
-TEST_CASE("an answer leaves after its commit") {
+TEST_CASE("an answer is released after its commit") {
   Bed bed;
   bed.Apply("apply", "j");
   REQUIRE(bed.diary.WaitFor("apply 0"));
@@ -234,7 +234,7 @@ TEST_CASE("an answer leaves after its commit") {
   CHECK(committed < answered);
 }
 
-TEST_CASE("a failed commit releases nothing, ends everybody, and service returns with the disk") {
+TEST_CASE("a failed commit releases nothing and ends every stream; service resumes with the disk") {
   Bed bed;
   bed.Apply("first", "j");
   REQUIRE(bed.diary.WaitFor("first 0"));
@@ -247,7 +247,7 @@ TEST_CASE("a failed commit releases nothing, ends everybody, and service returns
   REQUIRE(bed.diary.WaitFor("second failed " + unavailable));
   REQUIRE(bed.diary.WaitFor("not serving"));
   REQUIRE(bed.diary.WaitFor("x ended " + unavailable));
-  // Whoever comes now is refused in the same way.
+  // A new stream is refused with the same status.
   bed.Stream("y")->Open(Topic::kNotify, "j");
   REQUIRE(bed.diary.WaitFor("y ended " + unavailable));
   bed.Stress("third", "j");
@@ -257,7 +257,7 @@ TEST_CASE("a failed commit releases nothing, ends everybody, and service returns
   bed.storage.broken = false;
   REQUIRE(bed.diary.WaitFor("serving"));
   CHECK(bed.diary.Count("event store_recovered") == 1);
-  // The first job is there, the second never was.
+  // The first job exists, the second does not.
   bed.Stream("z")->Open(Topic::kNotify, "j");
   REQUIRE(bed.diary.WaitFor("z announced"));
   bed.Stress("fourth", "j");
@@ -266,7 +266,7 @@ TEST_CASE("a failed commit releases nothing, ends everybody, and service returns
   REQUIRE(bed.diary.WaitFor("fifth 413"));
 }
 
-TEST_CASE("a stream that closes before its opening arrives is ended, and the books are even") {
+TEST_CASE("a stream whose close arrives before its opening is ended and removed") {
   Bed bed;
   bed.Apply("apply", "j");
   REQUIRE(bed.diary.WaitFor("apply 0"));
@@ -277,7 +277,7 @@ TEST_CASE("a stream that closes before its opening arrives is ended, and the boo
   CHECK(bed.diary.Count("x announced") == 0);
 }
 
-TEST_CASE("a notify stream that does not read is ended, the others are not") {
+TEST_CASE("a notify stream that does not read is ended; the others are not") {
   Bed bed;
   bed.Apply("apply", "j");
   REQUIRE(bed.diary.WaitFor("apply 0"));
@@ -309,7 +309,7 @@ TEST_CASE("many threads open and close streams: each is ended once") {
         auto* stream = new TestStream(&bed.intake, &bed.diary, name);
         const Topic topic = i % 2 == 0 ? Topic::kNotify : Topic::kResult;
         if (i % 4 == 3) stream->PostClosed();
-        // After Open only the loop may touch it; those that were not closed are ended by the stop.
+        // After Open only the loop may touch it; the stop ends those that were not closed.
         stream->Open(topic, i % 3 == 0 ? "unknown" : "j");
       }
     });
@@ -324,7 +324,7 @@ TEST_CASE("many threads open and close streams: each is ended once") {
   for (const auto& [name, count] : ends) CHECK(count == 1);
 }
 
-TEST_CASE("who comes after the stop is refused") {
+TEST_CASE("a call or stream that arrives after the stop is refused") {
   Bed bed;
   bed.Apply("apply", "j");
   REQUIRE(bed.diary.WaitFor("apply 0"));
@@ -335,7 +335,7 @@ TEST_CASE("who comes after the stop is refused") {
   CHECK(bed.intake.Admit(Intake::Guest::kCall).code() == Code::kUnavailable);
 }
 
-TEST_CASE("guests are counted and limited") {
+TEST_CASE("calls, streams and links are counted and limited") {
   IntakeLimits limits;
   limits.streams_max = 2;
   Intake intake(limits);

@@ -1,4 +1,4 @@
-// The operators' service.
+// The operators' service, over loopback.
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>
@@ -85,7 +85,7 @@ void AddChange(admin::SetJobStatesRequest* request, const std::string& id,
   change->set_state(state);
 }
 
-TEST_CASE("many states are set in one call, in order, each judged by itself") {
+TEST_CASE("one call sets many states in order, each accepted or refused by itself") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("a", Table(1, 1)).ok());  // running
@@ -121,7 +121,7 @@ TEST_CASE("many states are set in one call, in order, each judged by itself") {
   CHECK(GetJob(&client, "a").state() == "pending");
 }
 
-TEST_CASE("a table to come makes a pending job; one that was read too early is refused") {
+TEST_CASE("an initializing table makes a pending job; an incomplete one is refused as not ready") {
   Bed bed;
   Client client(bed);
   admin::ApplyJobResponse applied;
@@ -144,7 +144,7 @@ TEST_CASE("a table to come makes a pending job; one that was read too early is r
   CHECK(applied.job().rank_count() == 2);
 }
 
-TEST_CASE("a table that is wrong is refused with its file and place") {
+TEST_CASE("an invalid table is refused with its file and line") {
   Bed bed;
   Client client(bed);
   const grpc::Status status = client.Apply("job-1", R"({"status":"completed","server_list":7})");
@@ -180,7 +180,7 @@ TEST_CASE("65,536 ranks are applied and read back") {
   REQUIRE(job.ranks_size() == 65'536);
   CHECK(job.ranks(65'535).node() == "node-4095");
 
-  // And tested: the plan, and the notification of all of them.
+  // A run of all ranks: its plan and its notification.
   Notified notified(&client, "large");
   admin::StartRunRequest start;
   start.set_job("large");
@@ -198,7 +198,7 @@ TEST_CASE("65,536 ranks are applied and read back") {
   CHECK(got.msg.size() < (4U << 20));
   CHECK(got.msg.find("stress test finish") == 0);
 
-  // Its results come in pages, whole ranks each.
+  // The run's results come in pages of whole ranks.
   admin::GetRunRequest request;
   request.set_run(started.run());
   request.set_results(true);
@@ -218,7 +218,7 @@ TEST_CASE("65,536 ranks are applied and read back") {
   CHECK(pages > 1);
 }
 
-TEST_CASE("a run is started, checked, shown, cancelled by the operator") {
+TEST_CASE("the operator checks, starts, shows and cancels a run") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(2, 2)).ok());
@@ -268,7 +268,7 @@ TEST_CASE("a run is started, checked, shown, cancelled by the operator") {
   admin::CancelRunResponse cancelled;
   REQUIRE(client.admin->CancelRun(Client::Context().get(), cancel, &cancelled).ok());
   CHECK(cancelled.state() == "cancelling");
-  // The subscriber cannot be cancelled: what it answers counts.
+  // A subscriber's work cannot be cancelled: its reply counts.
   REQUIRE(client.Reply("job-1", params, "0", "OK").code() == 0);
   run.Clear();
   REQUIRE(client.admin->GetRun(Client::Context().get(), get, &run).ok());
@@ -282,7 +282,7 @@ TEST_CASE("a run is started, checked, shown, cancelled by the operator") {
         grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_CASE("the job of a run is kept as it is") {
+TEST_CASE("the job of a run cannot be deleted or get another table") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
@@ -295,7 +295,7 @@ TEST_CASE("the job of a run is kept as it is") {
   }
 }
 
-TEST_CASE("what an operator may write wrong is said") {
+TEST_CASE("wrong input of an operator is refused with an error that names it") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 1)).ok());

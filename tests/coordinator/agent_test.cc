@@ -1,4 +1,4 @@
-// An agent's stream, spoken by hand.
+// An agent's stream, driven by hand-written messages.
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
@@ -64,7 +64,7 @@ std::string StateOf(Client* client, const std::string& node) {
   return "unknown";
 }
 
-TEST_CASE("an agent attaches, tests its devices and is told that its outcomes are stored") {
+TEST_CASE("an agent attaches, tests its devices and gets acknowledgements of its outcomes") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
@@ -97,7 +97,7 @@ TEST_CASE("an agent attaches, tests its devices and is told that its outcomes ar
   const fleet::CoordinatorMessage acknowledged = agent.Next();
   REQUIRE(acknowledged.has_ack());
   CHECK(acknowledged.ack().keys_size() == 2);
-  // Said again: acknowledged again, and nothing changes.
+  // The same outcomes again are acknowledged again and change nothing.
   REQUIRE(agent.Say(outcomes));
   CHECK(agent.Next().has_ack());
 
@@ -119,7 +119,7 @@ fleet::AgentMessage ManyOutcomes(int count, std::size_t detail) {
   return message;
 }
 
-TEST_CASE("a large message is taken like a small one") {
+TEST_CASE("a large message is handled like a small one") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
@@ -156,7 +156,7 @@ TEST_CASE("an agent that does not read is ended") {
   CHECK(agent.Finish().error_code() == grpc::StatusCode::CANCELLED);
 }
 
-TEST_CASE("an agent that goes is lost, and may come back") {
+TEST_CASE("a node whose agent disconnects is lost, and the agent can attach again") {
   Bed bed;
   Client client(bed);
   {
@@ -168,7 +168,7 @@ TEST_CASE("an agent that goes is lost, and may come back") {
   CHECK(StateOf(&client, "node-0") == "attached");
 }
 
-TEST_CASE("an agent that is there when the coordinator stops is told, and stored as lost") {
+TEST_CASE("a stop ends an attached agent's stream and stores its node as lost") {
   Bed bed;
   {
     Client client(bed);
@@ -180,7 +180,7 @@ TEST_CASE("an agent that is there when the coordinator stops is told, and stored
   CHECK(StateOf(&client, "node-0") == "lost");
 }
 
-TEST_CASE("heartbeats keep an agent, silence ends it") {
+TEST_CASE("heartbeats keep an agent attached; a silent agent is ended") {
   Bed bed([](CoordinatorOptions* options) { options->settings.agent_timeout = 1500; });
   Client client(bed);
   Agent lively(&client, "node-0");
@@ -196,11 +196,11 @@ TEST_CASE("heartbeats keep an agent, silence ends it") {
   }));
   waiting.join();
   CHECK(status->error_code() == grpc::StatusCode::UNAVAILABLE);
-  CHECK(status->error_message().find("nothing was heard") == 0);
+  CHECK(status->error_message().find("the coordinator received nothing from the agent for ") == 0);
   CHECK(StateOf(&client, "node-0") == "attached");
 }
 
-TEST_CASE("an agent that says what cannot be understood is told so and ended") {
+TEST_CASE("an agent that sends an invalid message is ended with an error that names it") {
   Bed bed;
   Client client(bed);
   Agent agent(&client, "node-0");
@@ -215,7 +215,7 @@ TEST_CASE("an agent that says what cannot be understood is told so and ended") {
   CHECK(Eventually([&] { return StateOf(&client, "node-0") == "lost"; }));
 }
 
-TEST_CASE("a stream that does not begin with hello is ended") {
+TEST_CASE("a stream whose first message is not a Hello is ended") {
   Bed bed;
   Client client(bed);
   const auto context = Client::Context();
@@ -228,7 +228,7 @@ TEST_CASE("a stream that does not begin with hello is ended") {
   CHECK_FALSE(stream->Finish().ok());
 }
 
-TEST_CASE("a newer stream of the same agent takes over") {
+TEST_CASE("a newer stream of the same agent replaces the older one") {
   Bed bed;
   Client client(bed);
   Agent old(&client, "node-0");

@@ -5,7 +5,7 @@
 namespace assay::test {
 namespace {
 
-// Commits as the real one does, until told not to.
+// Commits like the real store until *broken is true, then fails.
 class FragileStorage final : public Storage {
  public:
   FragileStorage(std::unique_ptr<Storage> real, const std::atomic<bool>* broken)

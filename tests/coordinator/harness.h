@@ -1,5 +1,5 @@
-// A real coordinator on a free port of loopback with a real store in a folder of its own, and the
-// clients that tests need. Waits are bounded by kPatience; nothing is asserted about time.
+// A real coordinator on a free loopback port with a real store in its own directory, and the
+// clients that tests need. Waits time out after kPatience; no test asserts anything about time.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -27,10 +27,10 @@ inline constexpr auto kPatience = std::chrono::seconds(20);
 
 bool Eventually(const std::function<bool()>& condition);
 
-// Waits of the rules that are long on purpose are short here.
+// Options with short waits where the defaults are deliberately long.
 CoordinatorOptions QuickOptions(const TempDir& dir);
 
-// Its store commits until *broken, which outlives the coordinator.
+// Makes the store's commits fail while *broken is true. *broken outlives the coordinator.
 void BreakOnDemand(CoordinatorOptions* options, const std::atomic<bool>* broken);
 
 class Bed {
@@ -41,7 +41,7 @@ class Bed {
   Coordinator& coordinator() { return *coordinator_; }
   std::string address() const { return coordinator_->address(); }
   const TempDir& dir() const { return dir_; }
-  // On the same files; the port may be another.
+  // Restarts the coordinator on the same files; the port may differ.
   void Restart();
 
  private:
@@ -51,11 +51,11 @@ class Bed {
   std::unique_ptr<Coordinator> coordinator_;
 };
 
-// Every call has a deadline of kPatience.
+// The clients of one connection. Every call has a deadline of kPatience.
 class Client {
  public:
-  // lookahead: bytes of a stream that its connection takes without being asked to read; 0: what
-  // gRPC finds good, which is megabytes.
+  // lookahead: bytes of a stream that the connection buffers without a pending read; 0: gRPC's
+  // default, which is megabytes.
   explicit Client(const std::string& address, int lookahead = 0);
   explicit Client(const Bed& bed, int lookahead = 0) : Client(bed.address(), lookahead) {}
 
@@ -67,27 +67,27 @@ class Client {
   std::unique_ptr<fleet::Fleet::Stub> fleet;
   std::unique_ptr<job::Job::Stub> jobs;
 
-  // --- The admin's ---
+  // --- Calls of an operator ---
   grpc::Status Apply(const std::string& job, const std::string& table,
                      admin::ApplyJobResponse* response = nullptr);
   grpc::Status SetState(const std::string& job, const std::string& state);
   grpc::Status Delete(const std::string& job);
 
-  // --- The platform's ---
+  // --- Calls of a platform and of a training agent ---
   grpc::Status Stress(const std::string& job, const std::map<std::string, std::vector<int>>& nodes,
                       ::Status* answer);
-  // Repeats while there is nobody to execute (404).
+  // Retries while no executor is attached (404).
   ::Status StressWhenReady(const std::string& job,
                            const std::map<std::string, std::vector<int>>& nodes);
-  // What a training agent answers: the same outcome for every rank and op.
+  // A training agent's reply: the same outcome for every rank and op.
   ::Status Reply(const std::string& job, const StressTestRankParams& asked, const std::string& code,
                  const std::string& text);
 };
 
-// "node-0" ... with devices 0 ... each; ranks are counted through.
+// A rank table of nodes "node-0" ... with devices 0 ... each, and consecutive ranks.
 std::string Table(int nodes, int devices);
 
-// SubscribeNotifyExecStressTest, open once made.
+// A SubscribeNotifyExecStressTest stream. The constructor returns once it is subscribed.
 class Notified {
  public:
   Notified(Client* client, const std::string& job);
@@ -102,16 +102,16 @@ class Notified {
   bool finished_ = false;
 };
 
-// SubscribeStressTestResponse.
+// A SubscribeStressTestResponse stream.
 class Result {
  public:
   Result(Client* client, const std::string& job);
   ~Result();
-  // Its one message; then the end.
+  // The stream's one message and its end.
   struct Got {
     int messages = 0;
     std::string msg;
-    std::string run;  // of the metadata
+    std::string run;  // from the metadata `assay-run`
     grpc::Status status;
   };
   Got Wait();

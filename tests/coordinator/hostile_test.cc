@@ -1,4 +1,4 @@
-// Bad input and bad clients: a clear status, nothing changed, nothing grown.
+// Bad input and bad clients get a clear status, change nothing and leave no memory in use.
 #include <arpa/inet.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <netinet/in.h>
@@ -52,10 +52,10 @@ const std::vector<std::string> kPaths = {"/Recover/StressTest",
                                          "/assay.admin.Admin/ListRuns",
                                          "/assay.admin.Admin/ForgetNode"};
 
-TEST_CASE("what is not UTF-8 and what is no message is refused by every call") {
+TEST_CASE("every call refuses invalid UTF-8 and invalid messages") {
   Bed bed;
   Client client(bed);
-  // Field 1, a text: one byte that is no UTF-8; a length beyond the end; garbage.
+  // Field 1, a text: one byte of invalid UTF-8; a length beyond the end; garbage.
   const std::vector<std::string> bad = {std::string("\x0a\x01\xff", 3),
                                         std::string("\x0a\x7f\x41", 3), std::string(40, '\xff')};
   for (const std::string& path : kPaths) {
@@ -70,7 +70,7 @@ TEST_CASE("what is not UTF-8 and what is no message is refused by every call") {
   REQUIRE(client.Apply("job-1", Table(1, 1)).ok());
 }
 
-TEST_CASE("a message above the limit is refused, one below is not") {
+TEST_CASE("a message above the size limit is refused, one below is not") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 1)).ok());
@@ -96,7 +96,7 @@ TEST_CASE("a message above the limit is refused, one below is not") {
   CHECK(reader->Finish().error_code() == grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_CASE("a map of 100,000 nodes is refused shortly") {
+TEST_CASE("a map of 100,000 nodes is refused with a short error") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 1)).ok());
@@ -164,7 +164,7 @@ TEST_CASE("more subscriptions than allowed are refused, until one leaves") {
   }));
 }
 
-// What the process below does until it is killed.
+// Runs in the process that the next test starts, until that kills it.
 TEST_CASE("a subscriber that will be killed", "[.victim]") {
   const char* address = std::getenv("ASSAY_TEST_VICTIM");
   REQUIRE(address != nullptr);
@@ -175,7 +175,7 @@ TEST_CASE("a subscriber that will be killed", "[.victim]") {
   (void)notified.Next(&params);
 }
 
-TEST_CASE("a subscriber that is killed is forgotten") {
+TEST_CASE("a killed subscriber's stream is removed") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 1)).ok());
@@ -243,10 +243,10 @@ TEST_CASE("10,000 bad requests leave no trace") {
     }
   };
 #if defined(__SANITIZE_ADDRESS__)
-  bother(1000);  // memory that was freed is kept aside by the sanitizer: nothing to be measured
+  bother(1000);  // the sanitizer quarantines freed memory, so there is nothing to measure
   return;
 #endif
-  bother(2000);  // what is kept for reuse is there now
+  bother(2000);  // allocate first what is retained for reuse
   const std::int64_t before = ResidentKb();
   bother(10'000);
   CHECK(ResidentKb() < before + 20 * 1024);

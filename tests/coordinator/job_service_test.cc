@@ -35,7 +35,7 @@ std::string Registered(Client* client, const std::string& role = kRole) {
   return answer.clientid();
 }
 
-// What a subscriber has seen.
+// The signals that a subscriber has received.
 struct Seen {
   std::map<std::string, JobSummarySignal> newest;  // by job
   std::vector<JobSummarySignal> all;
@@ -51,7 +51,7 @@ struct Seen {
   }
 };
 
-// One stream of either method; subscribed once made.
+// One stream of either method. The constructor returns once it is subscribed.
 template <class Message>
 class Subscription {
  public:
@@ -72,7 +72,7 @@ class Subscription {
   }
 
   bool Next(Message* message) { return reader_->Read(message); }
-  // Reads until it holds; false when the stream ends before.
+  // Reads until holds() is true; false if the stream ends first.
   bool ReadUntil(const std::function<bool(const Seen&)>& holds) {
     Message message;
     while (!holds(seen)) {
@@ -113,7 +113,7 @@ bool IsUuid(const std::string& text) {
   return true;
 }
 
-TEST_CASE("register: the roles of ClusterD get an id each, others are refused") {
+TEST_CASE("Register: each role of ClusterD gets an id, others are refused") {
   Bed bed;
   Client client(bed);
   std::set<std::string> ids;
@@ -137,7 +137,7 @@ TEST_CASE("register: the roles of ClusterD get an id each, others are refused") 
   CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_CASE("register and subscribe: limits are said in the wire's way") {
+TEST_CASE("Register and subscribe: limits are reported with the wire's codes") {
   Bed bed([](CoordinatorOptions* options) { options->settings.subscriptions_max = 1; });
   Client client(bed);
   const std::string one = Registered(&client);
@@ -153,7 +153,7 @@ TEST_CASE("register and subscribe: limits are said in the wire's way") {
   CHECK(answer.clientid().empty());
   Signals second(&client, two);
   CHECK(second.Finish().error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // A second stream of the same id takes the first one's place.
+  // A second stream of the same id replaces the first.
   Lists again(&client, one);
   CHECK(first->Finish().error_code() == grpc::StatusCode::ABORTED);
   again.Cancel();
@@ -164,7 +164,7 @@ TEST_CASE("register and subscribe: limits are said in the wire's way") {
   }));
 }
 
-TEST_CASE("subscribe: what is not right is refused with ClusterD's texts") {
+TEST_CASE("subscribe: a wrong id or role is refused with ClusterD's texts") {
   Bed bed([](CoordinatorOptions* options) { options->settings.client_kept = 300; });
   Client client(bed);
   grpc::Status status = Signals(&client, "nobody").Finish();
@@ -182,13 +182,13 @@ TEST_CASE("subscribe: what is not right is refused with ClusterD's texts") {
   status = Signals(&client, id, "FdAgent").Finish();
   CHECK(status.error_code() == grpc::StatusCode::PERMISSION_DENIED);
   CHECK(status.error_message() == "invalid role: FdAgent, please check role first");
-  // Without a stream the id is forgotten. (Asking with the wrong role does not keep it.)
+  // Without a stream the id expires. (A request with the wrong role does not renew it.)
   CHECK(Eventually([&] {
     return Signals(&client, id, "FdAgent").Finish().error_code() == grpc::StatusCode::NOT_FOUND;
   }));
 }
 
-TEST_CASE("a newer stream of an id replaces the older one, which says so") {
+TEST_CASE("a newer stream of an id replaces the older one, whose status reports it") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 1)).ok());
@@ -201,7 +201,7 @@ TEST_CASE("a newer stream of an id replaces the older one, which says so") {
   CHECK(newer.ReadUntil([](const Seen& seen) { return seen.Is("job-1", "running"); }));
 }
 
-TEST_CASE("first what there is, then every change, in both methods the same signals") {
+TEST_CASE("subscribers get the present jobs, then every change, the same with both methods") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("gone", Table(1, 1)).ok());
@@ -218,7 +218,7 @@ TEST_CASE("first what there is, then every change, in both methods the same sign
   for (const JobSummarySignal& signal : first.jobsummarysignals()) lists.seen.Add(signal);
 
   REQUIRE(client.SetState("job-1", "complete").ok());
-  REQUIRE(client.SetState("job-1", "complete").ok());  // no signal
+  REQUIRE(client.SetState("job-1", "complete").ok());  // unchanged: no signal
   REQUIRE(client.Delete("job-2").ok());
   REQUIRE(client.Apply("job-2", Table(1, 1)).ok());
   REQUIRE(client.Delete("job-1").ok());
@@ -232,7 +232,7 @@ TEST_CASE("first what there is, then every change, in both methods the same sign
     CHECK(list.reporttime() >= first.reporttime());
     lists.seen.Add(list.jobsummarysignals(0));
   }
-  // Both keep up with so little: nothing is conflated, and the bytes are the same.
+  // Both streams keep up: nothing is conflated, and the bytes are equal.
   const std::vector<std::string> expected = {
       "gone delete running",  "job-1 add running", "job-2 add pending",    "job-1 add complete",
       "job-2 delete pending", "job-2 add running", "job-1 delete complete"};
@@ -253,7 +253,7 @@ TEST_CASE("first what there is, then every change, in both methods the same sign
   CHECK(signals.seen.all[1].hccljson().find("node-1") != std::string::npos);
 }
 
-TEST_CASE("after a restart subscribers come back and get the truth") {
+TEST_CASE("after a restart subscribers subscribe again and get the current state") {
   Bed bed;
   {
     Client client(bed);
@@ -277,14 +277,14 @@ TEST_CASE("after a restart subscribers come back and get the truth") {
   CHECK(signals.seen.all.size() == 3);
 }
 
-TEST_CASE("a reader that pauses is conflated, never ended, and ends with the truth") {
+TEST_CASE("a reader that pauses is conflated, never ended, and gets the final state") {
   Bed bed([](CoordinatorOptions* options) { options->subscriber_buffer = 16 * 1024; });
   Client client(bed);
-  Client slow(bed, 64 * 1024);  // a connection of its own
+  Client slow(bed, 64 * 1024);  // its own connection
   constexpr int kJobs = 20;
   constexpr int kRounds = 30;
   const auto name = [](int job) { return "job-" + std::to_string(job); };
-  // A few kilobytes each, so that a round is more than the connection takes by itself.
+  // A few kilobytes each, so that a round exceeds what the connection buffers.
   for (int j = 0; j < kJobs; ++j) REQUIRE(client.Apply(name(j), Table(8, 8)).ok());
   Signals paused(&slow, Registered(&slow));
   Lists paused_lists(&slow, Registered(&slow));
@@ -313,7 +313,7 @@ TEST_CASE("a reader that pauses is conflated, never ended, and ends with the tru
   }
 }
 
-// Ranks enough for the size; the text says every one of them.
+// A rank table with as many ranks as the size needs.
 std::string LargeTable(std::size_t bytes) {
   std::string servers;
   for (int n = 0; servers.size() < bytes; ++n) {
@@ -331,7 +331,7 @@ std::string LargeTable(std::size_t bytes) {
   return R"({"status":"completed","version":"1.0","server_list":[)" + servers + "]}";
 }
 
-TEST_CASE("a table of 4 MiB is too large for a message: the job is told without it") {
+TEST_CASE("a table of 4 MiB is too large for a message: signals omit it") {
   Bed bed;
   Client client(bed);
   const grpc::Status status = client.Apply("large", LargeTable(std::size_t{4} << 20));
@@ -346,7 +346,7 @@ TEST_CASE("a table of 4 MiB is too large for a message: the job is told without 
   CHECK(lists.seen.all[0].hccljson().empty());
 }
 
-TEST_CASE("lists come in pages, with one time and the number of all jobs") {
+TEST_CASE("a list's pages have one report time and the total number of jobs") {
   Bed bed;
   constexpr int kJobs = 120;
   const std::string table = LargeTable(90'000);
@@ -386,7 +386,7 @@ TEST_CASE("lists come in pages, with one time and the number of all jobs") {
   CHECK(page.jobsummarysignals(0).jobid() == "job-7");
 }
 
-TEST_CASE("with no job a list subscriber gets the first one when it comes") {
+TEST_CASE("a list subscriber without jobs gets the first job when it is applied") {
   Bed bed;
   Client client(bed);
   Lists lists(&client, Registered(&client));
@@ -397,7 +397,7 @@ TEST_CASE("with no job a list subscriber gets the first one when it comes") {
   CHECK(list.jobsummarysignals_size() == 1);
 }
 
-TEST_CASE("when the store fails subscribers are ended, and nothing is said that is not stored") {
+TEST_CASE("a store failure ends subscribers, and no signal is sent that is not stored") {
   std::atomic<bool> broken{false};
   Bed bed([&](CoordinatorOptions* options) { BreakOnDemand(options, &broken); });
   Client client(bed);

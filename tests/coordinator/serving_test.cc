@@ -1,4 +1,4 @@
-// Starting, stopping, health, and a store that fails.
+// Start, stop, health, and a store that fails.
 #include <grpcpp/generic/generic_stub.h>
 #include <sys/stat.h>
 
@@ -28,7 +28,7 @@ bool Exists(const std::string& file) {
   return stat(file.c_str(), &ignored) == 0;
 }
 
-// A unary call by its path, bytes in, bytes out.
+// A unary call by its path, with raw request and response bytes.
 grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& path,
                      const std::string& request, std::string* response) {
   grpc::GenericStub stub(channel);
@@ -63,20 +63,20 @@ int Health(Client* client) {
   return response[1];
 }
 
-TEST_CASE("it listens where it says, and is healthy") {
+TEST_CASE("the coordinator listens at its address and is healthy") {
   Bed bed;
   CHECK(FirstLine(bed.dir() / "port") == bed.address());
   Client client(bed);
   CHECK(Health(&client) == 1);
   REQUIRE(bed.coordinator().Stop().ok());
   CHECK_FALSE(Exists(bed.dir() / "port"));
-  CHECK(bed.coordinator().Stop().ok());  // again
+  CHECK(bed.coordinator().Stop().ok());  // a second Stop
 }
 
 TEST_CASE("reflection answers") {
   Bed bed;
   Client client(bed);
-  // ServerReflectionRequest{list_services (7): ""} on a stream; one message each way is enough.
+  // Sends ServerReflectionRequest{list_services (7): ""} on a stream and reads one message.
   grpc::GenericStub stub(client.channel);
   grpc::CompletionQueue queue;
   const auto context = Client::Context();
@@ -106,7 +106,7 @@ TEST_CASE("reflection answers") {
   queue.Next(&tag, &ok);
 }
 
-TEST_CASE("a second one on the same port or database says so") {
+TEST_CASE("a second coordinator on the same port or database fails with an error that names it") {
   Bed bed;
   TempDir other;
   CoordinatorOptions options = QuickOptions(other);
@@ -126,7 +126,7 @@ TEST_CASE("a second one on the same port or database says so") {
   CHECK(FirstLine(bed.dir() / "port") == bed.address());
 }
 
-TEST_CASE("beyond loopback only on demand") {
+TEST_CASE("listening beyond loopback needs --insecure") {
   TempDir dir;
   CoordinatorOptions options = QuickOptions(dir);
   options.listen = "0.0.0.0:0";
@@ -138,7 +138,7 @@ TEST_CASE("beyond loopback only on demand") {
   CHECK(Coordinator::Start(options).ok());
 }
 
-TEST_CASE("what cannot be started leaves nothing behind") {
+TEST_CASE("a failed start leaves nothing behind") {
   TempDir dir;
   for (const auto& change : std::vector<std::function<void(CoordinatorOptions*)>>{
            [](CoordinatorOptions* options) { options->listen = "nonsense"; },
@@ -169,7 +169,7 @@ TEST_CASE("stopping ends every stream with UNAVAILABLE") {
   Result result(&client, "job-1");
   StressTestRankParams params;
   REQUIRE(notified.Next(&params));
-  // The result stream is open when an answer to a later call has come.
+  // The answer to a later call shows that the result stream is open.
   CHECK(Health(&client) == 1);
   REQUIRE(bed.coordinator().Stop().ok());
   CHECK(notified.Finish().error_code() == grpc::StatusCode::UNAVAILABLE);
@@ -178,7 +178,7 @@ TEST_CASE("stopping ends every stream with UNAVAILABLE") {
   CHECK(got.status.error_code() == grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_CASE("a run goes on after a restart, and its answer counts") {
+TEST_CASE("a run continues after a restart, and its reply counts") {
   Bed bed;
   StressTestRankParams params;
   {
@@ -195,7 +195,7 @@ TEST_CASE("a run goes on after a restart, and its answer counts") {
   CHECK(result.Wait().msg.find("stress test finish") == 0);
 }
 
-TEST_CASE("what cannot be stored is not said, and service returns with the disk") {
+TEST_CASE("a change that cannot be stored is not published; service resumes with the disk") {
   std::atomic<bool> broken{false};
   Bed bed([&](CoordinatorOptions* options) { BreakOnDemand(options, &broken); });
   Client client(bed);
@@ -218,7 +218,7 @@ TEST_CASE("what cannot be stored is not said, and service returns with the disk"
       client.recover->ReplyStressTestResult(Client::Context().get(), reply, &answer).error_code() ==
       grpc::StatusCode::UNAVAILABLE);
   CHECK(Result(&client, "job-1").Wait().status.error_code() == grpc::StatusCode::UNAVAILABLE);
-  // Reading goes on.
+  // Queries still work.
   admin::ListJobsResponse jobs;
   REQUIRE(client.admin->ListJobs(Client::Context().get(), admin::ListJobsRequest(), &jobs).ok());
   CHECK(jobs.jobs_size() == 1);

@@ -1,4 +1,4 @@
-// A stress test's whole way with a training agent as executor, over real gRPC.
+// A whole stress test with a training agent as executor, over real gRPC.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
@@ -48,7 +48,7 @@ TEST_CASE("a platform starts a test, a training agent executes it, the platform 
     CHECK(params.stressparam().at(rank).ops(1) == 1);
   }
 
-  // A second test meanwhile is refused.
+  // A second test of the job is refused meanwhile.
   ::Status refused;
   REQUIRE(client.Stress("job-1", {{"node-0", {0}}}, &refused).ok());
   CHECK(refused.code() == 411);
@@ -67,20 +67,20 @@ TEST_CASE("a platform starts a test, a training agent executes it, the platform 
   CHECK(got.msg == R"(stress test finish, result:{"node-1":{"0":)" + ok + R"(,"1":)" + ok + "}}");
   CHECK(got.run == "1");
 
-  // Who comes late gets the same.
+  // A late subscriber gets the same result.
   const Result::Got late = Result(&client, "job-1").Wait();
   CHECK(late.status.ok());
   CHECK(late.messages == 1);
   CHECK(late.msg == got.msg);
   CHECK(late.run == "1");
 
-  // Who comes after a restart, too.
+  // So does one after a restart.
   bed.Restart();
   Client again(bed);
   CHECK(Result(&again, "job-1").Wait().msg == got.msg);
 }
 
-TEST_CASE("every subscriber is notified and every platform gets the result, once") {
+TEST_CASE("every subscriber is notified once, and every platform gets the result once") {
   constexpr int kEach = 64;
   Bed bed;
   Client client(bed);
@@ -117,7 +117,7 @@ TEST_CASE("a faulty rank is named to the platform") {
   CHECK(got.msg.find("stress test find fault, isolate node:map[node-0:{}],result:{") == 0);
 }
 
-TEST_CASE("streams that are cancelled are forgotten") {
+TEST_CASE("cancelled streams are removed") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 2)).ok());
@@ -128,7 +128,7 @@ TEST_CASE("streams that are cancelled are forgotten") {
     CHECK(notified.Finish().error_code() == grpc::StatusCode::CANCELLED);
     result.Cancel();
   }
-  // Only asks: who is seen too early must not be told anything.
+  // A check only, because a real run would notify a stream whose cancel has not arrived yet.
   admin::StartRunRequest plan;
   plan.set_job("job-1");
   plan.set_check(true);
@@ -140,11 +140,11 @@ TEST_CASE("streams that are cancelled are forgotten") {
   }));
   CHECK(status.error_message().find("404 ") == 0);
   CHECK(status.error_message().find("node-0") != std::string::npos);
-  // And the next one is served.
+  // The next subscriber is served.
   CHECK(Run(&client, "job-1", "0", "OK") == 1);
 }
 
-TEST_CASE("streams come and go by the hundred while runs are run") {
+TEST_CASE("hundreds of streams open and close during runs") {
   constexpr int kThreads = 3;
   constexpr int kStreams = 100;
   constexpr int kRuns = 20;
@@ -164,7 +164,7 @@ TEST_CASE("streams come and go by the hundred while runs are run") {
           Result result(&client, "job-1");
           if (i % 3 == 0) result.Cancel();
           const Result::Got got = result.Wait();
-          // Nothing but: the result, the cancel, or no test so far.
+          // Only possible: the result, the cancel, or no test so far.
           const grpc::StatusCode code = got.status.error_code();
           const bool right = code == grpc::StatusCode::OK ? got.messages == 1
                                                           : code == grpc::StatusCode::CANCELLED ||
@@ -181,7 +181,7 @@ TEST_CASE("streams come and go by the hundred while runs are run") {
   CHECK(bed.coordinator().Stop().ok());
 }
 
-TEST_CASE("a platform that waits across several runs gets the one that ends next") {
+TEST_CASE("a platform that subscribes after several runs gets the newest result") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 1)).ok());
@@ -192,7 +192,7 @@ TEST_CASE("a platform that waits across several runs gets the one that ends next
   CHECK(got.msg.find("stress test finish, not run on rank:[0],result:{") == 0);
 }
 
-TEST_CASE("what a platform may do wrong has the interface's codes") {
+TEST_CASE("wrong requests of a platform get the interface's codes") {
   Bed bed;
   Client client(bed);
   REQUIRE(client.Apply("job-1", Table(1, 1)).ok());
@@ -228,7 +228,7 @@ TEST_CASE("what a platform may do wrong has the interface's codes") {
   CHECK(unknown.Finish().error_code() == grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_CASE("process recovery is not there, and says so") {
+TEST_CASE("the calls of process recovery answer UNIMPLEMENTED") {
   Bed bed;
   Client client(bed);
   ClientInfo info;

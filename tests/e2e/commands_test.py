@@ -332,7 +332,7 @@ class WithCoordinator(unittest.TestCase):
             'job', 'apply', 'big', '--rank-table=-', '--json', text=json.dumps(table)
         )
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("the job's signals leave HcclJson out", done.stderr)
+        self.assertIn("the job's signals omit HcclJson", done.stderr)
         self.assertIn('HcclJson', json.loads(done.stdout)['warnings'][-1])
         seen = self.bench.run('watch', 'jobs', '--once', '--json')
         self.assertEqual(json.loads(seen.stdout)['HcclJson'], '')

@@ -161,7 +161,7 @@ class JobsDirectory(unittest.TestCase):
         for name in 'fifo', 'folder', 'device':
             self.said(self.path(name) + ': is not a regular file')
         self.said(self.path('large') + ': has 67108865 bytes, more than the limit of 67108864')
-        self.said('" space.json" is not taken: job id " space" begins or ends with a space')
+        self.said('" space.json" is ignored: job id " space" begins or ends with a space')
         os.chmod(self.path('secret'), 0o644)
         expected['secret'] = ('running', 2)
         self.wait_for(**expected)
@@ -240,7 +240,7 @@ class JobsDirectory(unittest.TestCase):
         self.write('j', table(3))
         os.unlink(self.path('k'))
         self.said(self.path('j') + ': job "j" is under test in run 1: its rank table cannot change')
-        self.said(self.path('k') + ' is gone, but job "k" is under test in run 2')
+        self.said(self.path('k') + ' was removed, but job "k" is under test in run 2')
         self.wait_for(j=('running', 3))
         self.assertEqual(
             self.rows('select job, count(*) from results where code = 0 group by job'),

@@ -1,5 +1,5 @@
-// The jobs directory with real files and a real cluster, without gRPC and store: also for the
-// thread sanitizer. The whole program is in tests/e2e/jobs_directory_test.py.
+// The jobs directory with real files and a real cluster, without gRPC and store; also run under the
+// thread sanitizer. tests/e2e/jobs_directory_test.py tests the whole program.
 #include "jobs_directory/jobs_directory.h"
 
 #include <atomic>
@@ -21,7 +21,7 @@ using namespace assay;
 
 namespace {
 
-using Jobs = std::map<std::string, std::size_t>;  // ranks
+using Jobs = std::map<std::string, std::size_t>;  // job -> number of ranks
 
 std::string Table(std::size_t ranks) {
   if (ranks == 0) return "{\"status\":\"initializing\"}";
@@ -33,7 +33,7 @@ std::string Table(std::size_t ranks) {
   return text + "]}]}";
 }
 
-// What the control loop is to the directory.
+// Stands in for the control loop: steps a cluster and answers calls.
 class Loop {
  public:
   Loop() : thread_([this] { Run(); }) {}
@@ -102,7 +102,7 @@ void Write(const std::string& file, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("files become jobs, whatever way they are written") {
+TEST_CASE("files become jobs, however they are written") {
   const TempDir folder;
   Write(folder / "early.json", Table(1));
   Loop loop;
@@ -121,7 +121,7 @@ TEST_CASE("files become jobs, whatever way they are written") {
   directory.Stop();
 }
 
-TEST_CASE("what cannot be stored is told again when it can") {
+TEST_CASE("events that the cluster cannot store are posted again until it can") {
   const TempDir folder;
   Write(folder / "a.json", Table(1));
   Loop loop;
@@ -139,7 +139,7 @@ TEST_CASE("what cannot be stored is told again when it can") {
   directory.Stop();
 }
 
-TEST_CASE("a directory that is gone deletes nothing, and one that comes is taken") {
+TEST_CASE("a removed directory deletes no jobs, and one that appears is read") {
   const TempDir folder;
   const std::string jobs = folder / "jobs";
   Loop loop;
@@ -158,7 +158,7 @@ TEST_CASE("a directory that is gone deletes nothing, and one that comes is taken
   directory.Stop();
 }
 
-TEST_CASE("after any storm of changes the jobs are what the files are") {
+TEST_CASE("after many random changes the jobs match the files") {
   const TempDir folder;
   Loop loop;
   std::optional<JobsDirectory> directory;
@@ -185,7 +185,7 @@ TEST_CASE("after any storm of changes the jobs are what the files are") {
     }
     wanted[job] = ranks;
     loop.broken = change % 500 > 400;
-    if (change == 700) {  // stopped with calls under way, and started anew
+    if (change == 700) {  // stopped with calls in progress, and started again
       directory->Stop();
       while (loop.intake.Live() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       directory.emplace(folder.path(), &loop.intake);

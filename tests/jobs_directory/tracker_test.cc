@@ -12,7 +12,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// A table that says which version of a file it is, by the number of its ranks; 0: to come.
+// A rank table whose number of ranks identifies a version of the file; 0: no ranks yet.
 std::string Table(int ranks) {
   if (ranks == 0) return "{\"status\":\"initializing\"}";
   std::string text = R"({"status":"complete","server_list":[{"server_id":"a","device":[)";
@@ -25,7 +25,7 @@ std::string Table(int ranks) {
 
 constexpr char kBroken[] = R"({"status":"complete","server_list":[]})";
 
-// A desk with a directory and a clock.
+// A JobFileDesk with a simulated directory and clock.
 struct Room {
   explicit Room(const JobFileDesk::Limits& limits = {}) : desk("/jobs", limits) {}
 
@@ -52,7 +52,7 @@ struct Room {
     for (const auto& [job, text] : files) seen.push_back({job, StampOf(job)});
     desk.Scanned(seen, now);
   }
-  // Looks at what is due; the events that came of it, by job.
+  // Reads the files that are due; returns the resulting events by job.
   std::map<std::string, Event> Work() {
     Collect();
     std::map<std::string, Event> events;
@@ -62,7 +62,7 @@ struct Room {
     }
     return events;
   }
-  // Until something is due or asked, at most so long.
+  // Advances the clock until Work() returns an event, by at most `ms`.
   std::map<std::string, Event> WorkFor(Ms ms) {
     std::map<std::string, Event> events = Work();
     for (const Ms end = now + ms; events.empty();) {
@@ -81,7 +81,7 @@ struct Room {
     answer.text = text;
     desk.Answered(job, answer, now);
   }
-  // The first scan and its listing.
+  // Handles the first scan, its listing and its orders.
   void Begin() {
     Scan();
     auto events = Work();
@@ -95,13 +95,13 @@ struct Room {
   void Collect() {
     for (const JobFileDesk::Line& line : desk.TakeLines(now)) lines += line.text + "\n";
   }
-  // Complaints so far; with a second's patience also how much was taken.
+  // The log lines since the last call. After a second (`patience`) they include the summary.
   std::string Said(Ms patience = 0) {
     now += patience;
     Collect();
     return std::exchange(lines, {});
   }
-  // Nothing is to be done, however long it waits.
+  // True: nothing becomes due, however long the test waits.
   bool Rests() {
     now += 1'000;
     Collect();
@@ -124,7 +124,7 @@ const JobApplied& Applied(const std::map<std::string, Event>& events, const std:
 
 }  // namespace
 
-TEST_CASE("at the start the cluster is told which files there are, and what they hold") {
+TEST_CASE("at the start the cluster gets the list of files and their contents") {
   Room room;
   room.Write("a", Table(1));
   room.Write("b", Table(0));
@@ -140,13 +140,13 @@ TEST_CASE("at the start the cluster is told which files there are, and what they
   room.Answer("b", 0, false);
   CHECK(room.desk.under_way() == 0);
   CHECK(room.Said(1'000) == "jobs directory /jobs: 1 job applied\n");
-  // Nothing new: nothing is looked at.
+  // Unchanged files are not read.
   room.Scan();
   CHECK(room.Rests());
   CHECK(room.Work().empty());
 }
 
-TEST_CASE("a table that is too large for the job's signals is said once") {
+TEST_CASE("a table that is too large for the job's signals is logged once") {
   Room room;
   room.Begin();
   const std::string table = Table(1);
@@ -157,13 +157,13 @@ TEST_CASE("a table that is too large for the job's signals is said once") {
   room.desk.Noticed("a", room.now, 0);
   CHECK(Applied(room.WorkFor(1'000), "a").state == JobState::kRunning);
   room.Answer("a");
-  CHECK_THAT(room.Said(), Contains("a.json: the job's signals leave HcclJson out"));
+  CHECK_THAT(room.Said(), Contains("a.json: the job's signals omit HcclJson"));
   room.desk.Noticed("a", room.now, 0);
   CHECK(room.WorkFor(1'000).empty());
   CHECK_THAT(room.Said(), !Contains("HcclJson"));
 }
 
-TEST_CASE("a change is told once, and not again") {
+TEST_CASE("a change is posted once") {
   Room room;
   room.Write("a", Table(1));
   room.Begin();
@@ -173,7 +173,7 @@ TEST_CASE("a change is told once, and not again") {
   room.desk.Noticed("a", room.now, 200);
   CHECK(room.Work().empty());
   CHECK(Applied(room.WorkFor(200), "a").table->ranks.size() == 2);
-  // Meanwhile it changes twice: what it holds at the answer is told.
+  // It changes twice meanwhile: the content at the time of the answer is posted.
   room.Write("a", Table(3));
   room.desk.Noticed("a", room.now, 0);
   room.Write("a", Table(4));
@@ -186,7 +186,7 @@ TEST_CASE("a change is told once, and not again") {
   CHECK(room.Rests());
 }
 
-TEST_CASE("a half-written file is looked at again, and complained of once it stands") {
+TEST_CASE("a half-written file is read again, and logged once it stays unchanged") {
   Room room;
   room.Begin();
   const std::string whole = Table(3);
@@ -195,14 +195,14 @@ TEST_CASE("a half-written file is looked at again, and complained of once it sta
   CHECK(room.WorkFor(5'000).empty());
   CHECK(room.Said().empty());
   CHECK(room.desk.NextDue().has_value());
-  // More of it: it has not stood yet.
+  // It grew: the wait starts again.
   room.Write("a", whole.substr(0, 40));
   CHECK(room.WorkFor(9'000).empty());
   CHECK(room.Said().empty());
   CHECK(room.WorkFor(20'000).empty());
   const std::string said = room.Said();
   CHECK_THAT(said, Contains("/jobs/a.json: unexpected end of file at offset 40"));
-  CHECK_THAT(said, Contains("looked at again when it changes"));
+  CHECK_THAT(said, Contains("the file is read again when it changes"));
   CHECK(room.Rests());
   room.desk.Noticed("a", room.now, 0);
   CHECK(room.WorkFor(20'000).empty());
@@ -211,14 +211,14 @@ TEST_CASE("a half-written file is looked at again, and complained of once it sta
   room.desk.Noticed("a", room.now, 0);
   CHECK(Applied(room.Work(), "a").table->ranks.size() == 3);
   room.Answer("a");
-  // The same once more is said once more.
+  // A new problem after a good content is logged again.
   room.Write("a", "");
   room.desk.Noticed("a", room.now, 0);
   CHECK(room.WorkFor(20'000).empty());
   CHECK_THAT(room.Said(), Contains("/jobs/a.json: file is empty"));
 }
 
-TEST_CASE("a half-written file that is finished without a notice is found") {
+TEST_CASE("a half-written file that is completed without a notice is found") {
   Room room;
   room.Begin();
   const std::string whole = Table(3);
@@ -229,7 +229,7 @@ TEST_CASE("a half-written file that is finished without a notice is found") {
   CHECK(Applied(room.WorkFor(5'000), "a").table->ranks.size() == 3);
 }
 
-TEST_CASE("a broken file is said soon, and its job stays as it was") {
+TEST_CASE("an invalid file is logged soon, and its job stays unchanged") {
   Room room;
   room.Write("a", Table(1));
   room.Begin();
@@ -239,10 +239,10 @@ TEST_CASE("a broken file is said soon, and its job stays as it was") {
   CHECK_THAT(room.Said(), Contains("/jobs/a.json: line 1: server_list is empty"));
   room.Write("a", Table(1));
   room.desk.Noticed("a", room.now, 0);
-  CHECK(room.Work().empty());  // as it was taken
+  CHECK(room.Work().empty());  // the content that was applied before
 }
 
-TEST_CASE("a file that vanishes has a moment to come back") {
+TEST_CASE("the job of a removed file is deleted after a grace time only") {
   Room room;
   room.Write("a", Table(1));
   room.Begin();
@@ -258,7 +258,7 @@ TEST_CASE("a file that vanishes has a moment to come back") {
   auto events = room.WorkFor(5'000);
   REQUIRE(events.contains("a"));
   CHECK(std::get<JobFileGone>(events.at("a")).job == "a");
-  // It is there again before the answer.
+  // The file exists again before the answer.
   room.Write("a", Table(1));
   room.desk.Noticed("a", room.now, 0);
   room.Answer("a");
@@ -275,7 +275,7 @@ TEST_CASE("a file that vanishes has a moment to come back") {
   CHECK(room.Rests());
 }
 
-TEST_CASE("what a run forbids is said once and told when the run has ended") {
+TEST_CASE("a change refused because of a run is logged once and retried until the run has ended") {
   Room room;
   room.Write("a", Table(1));
   room.Begin();
@@ -284,8 +284,9 @@ TEST_CASE("what a run forbids is said once and told when the run has ended") {
   CHECK(room.Work().contains("a"));
   room.Answer("a", 411, false, "job \"a\" is under test in run 1");
   CHECK(room.Said() ==
-        "/jobs/a.json: job \"a\" is under test in run 1; the file is taken after that\n");
-  room.Write("a", Table(5));  // without a notice: the newest counts
+        "/jobs/a.json: job \"a\" is under test in run 1; the file is applied when the run has "
+        "ended\n");
+  room.Write("a", Table(5));  // without a notice: the newest content counts
   CHECK(Applied(room.WorkFor(5'000), "a").table->ranks.size() == 5);
   room.Answer("a", 411, false, "job \"a\" is under test in run 1");
   CHECK(room.Said().empty());
@@ -301,12 +302,12 @@ TEST_CASE("what a run forbids is said once and told when the run has ended") {
   CHECK(std::holds_alternative<JobFileGone>(room.WorkFor(5'000).at("a")));
   room.Answer("a");
   const std::string said = room.Said();
-  CHECK_THAT(said, Contains("/jobs/a.json is gone, but job \"a\" is under test in run 2\n"));
+  CHECK_THAT(said, Contains("/jobs/a.json was removed, but job \"a\" is under test in run 2\n"));
   CHECK(said.find("run 2") == said.rfind("run 2"));
   CHECK(room.Rests());
 }
 
-TEST_CASE("what the cluster refuses for good is said once") {
+TEST_CASE("a file that the cluster refuses for good is logged once") {
   Room room;
   room.Write("a", Table(1));
   room.Scan();
@@ -317,14 +318,14 @@ TEST_CASE("what the cluster refuses for good is said once") {
   CHECK(room.Rests());
 }
 
-TEST_CASE("what could not be stored is told again") {
+TEST_CASE("events that the cluster cannot store are posted again") {
   Room room;
   room.Write("a", Table(1));
   room.Scan();
   for (int times = 0; times < 3; ++times) {
     const auto events = room.WorkFor(5'000);
     for (const auto& [job, event] : events) room.desk.Failed(job, room.now);
-    // Nothing else is tried in that moment either.
+    // Nothing else is posted during the pause either.
     room.Write("b", Table(static_cast<int>(times)));
     room.desk.Noticed("b", room.now, 0);
     CHECK(room.Work().empty());
@@ -345,7 +346,7 @@ TEST_CASE("what could not be stored is told again") {
   CHECK(room.Said(1'000) == "jobs directory /jobs: 1 job deleted\n");
 }
 
-TEST_CASE("a file that cannot be read is said once and tried again") {
+TEST_CASE("a file that cannot be read is logged once and retried") {
   Room room;
   room.Begin();
   room.Write("a", Table(1));
@@ -359,7 +360,7 @@ TEST_CASE("a file that cannot be read is said once and tried again") {
   CHECK(Applied(room.WorkFor(20'000), "a").table->ranks.size() == 1);
 }
 
-TEST_CASE("what is under way is bounded, by number and by bytes") {
+TEST_CASE("the orders in progress are limited by number and by bytes") {
   JobFileDesk::Limits limits;
   limits.orders = 3;
   limits.files = 10;
@@ -381,7 +382,7 @@ TEST_CASE("what is under way is bounded, by number and by bytes") {
     ++all;
   }
   CHECK(all == 10);
-  CHECK_THAT(room.Said(), Contains("/jobs/k.json: not taken, nor what comes after it: the jobs "
+  CHECK_THAT(room.Said(), Contains("/jobs/k.json: ignored, as are all later files: the jobs "
                                    "directory has more than 10 files"));
 
   limits.order_bytes = Table(1).size() + 1;
@@ -397,9 +398,9 @@ TEST_CASE("what is under way is bounded, by number and by bytes") {
   CHECK(narrow.Work().size() == 1);
 }
 
-// Random lives of files, answers that come when they like and refusals: in the end the cluster has
-// what the directory has.
-TEST_CASE("whatever happens, the cluster ends with what the directory holds") {
+// Random changes of files, answers in random order and random refusals: in the end the cluster's
+// jobs match the files.
+TEST_CASE("after random changes and failures the cluster's jobs match the directory") {
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     INFO("seed " << seed);
     std::mt19937 random(seed);
@@ -459,7 +460,7 @@ TEST_CASE("whatever happens, the cluster ends with what the directory holds") {
       }
       room.Said();
     }
-    // It comes to rest; a broken file keeps what its job was.
+    // Replace incomplete and invalid files, then run until nothing is due.
     for (auto& [job, text] : room.files) {
       if (text != Table(0) && (text == kBroken || text.size() < 40)) room.Write(job, Table(4));
     }

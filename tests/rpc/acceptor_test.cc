@@ -25,7 +25,7 @@ ListenAddress Loopback(int port) {
   return address;
 }
 
-// Whoever gets the connections.
+// Owns the accepted connections.
 class Receiver {
  public:
   ~Receiver() { CloseAll(); }
@@ -55,7 +55,7 @@ class Receiver {
   std::vector<int> fds_;
 };
 
-// -1: refused.
+// Returns a connected socket; -1: refused.
 int ConnectTo(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   REQUIRE(fd >= 0);
@@ -68,7 +68,7 @@ int ConnectTo(int port) {
   return -1;
 }
 
-// The other side has closed it.
+// True: the other side has closed the connection.
 bool IsClosed(int fd) {
   pollfd polled{fd, POLLIN, 0};
   REQUIRE(poll(&polled, 1, kPatienceMs) == 1);
@@ -84,7 +84,7 @@ std::unique_ptr<Acceptor> Started(Receiver* receiver) {
   return acceptor;
 }
 
-TEST_CASE("a connection is handed over, non-blocking and closed on exec") {
+TEST_CASE("a connection is passed on, non-blocking and close-on-exec") {
   Receiver receiver;
   const auto acceptor = Started(&receiver);
   const int client = ConnectTo(acceptor->port());
@@ -101,7 +101,7 @@ TEST_CASE("a connection is handed over, non-blocking and closed on exec") {
   close(client);
 }
 
-TEST_CASE("after the stop connections are refused, and the port is free") {
+TEST_CASE("after Stop connections are refused, and the port is free") {
   Receiver receiver;
   const auto acceptor = Started(&receiver);
   acceptor->Stop();
@@ -109,7 +109,7 @@ TEST_CASE("after the stop connections are refused, and the port is free") {
   CHECK(Acceptor::Listen(Loopback(acceptor->port())).ok());
 }
 
-TEST_CASE("a port in use is called so") {
+TEST_CASE("a port in use is reported as a conflict") {
   Receiver receiver;
   const auto acceptor = Started(&receiver);
   const auto second = Acceptor::Listen(Loopback(acceptor->port()));
@@ -120,7 +120,7 @@ TEST_CASE("a port in use is called so") {
                  Catch::Contains("Address already in use"));
 }
 
-TEST_CASE("a host that is none is an error that names it") {
+TEST_CASE("an unknown host is an error that names it") {
   ListenAddress address;
   address.host = "no-such-host.invalid";
   const auto acceptor = Acceptor::Listen(address);
@@ -128,7 +128,7 @@ TEST_CASE("a host that is none is an error that names it") {
   CHECK_THAT(acceptor.status().text(), Catch::Contains("no-such-host.invalid"));
 }
 
-TEST_CASE("without a file descriptor left it waits, and goes on when there is one") {
+TEST_CASE("without a free file descriptor the acceptor waits, and resumes when there is one") {
   Receiver receiver;
   const auto acceptor = Started(&receiver);
   rlimit before{};

@@ -1,4 +1,4 @@
-// Job signals as bytes, read back with the generated code.
+// Encoded job signals, parsed with the generated code.
 #include "rpc/job_bytes.h"
 
 #include <catch2/catch.hpp>
@@ -37,10 +37,10 @@ job::JobSummarySignalList ReadList(const EncodedMessage& message) {
   return read;
 }
 
-// What the generated code makes of the same message.
+// The size that the generated code gives the same message.
 std::size_t CanonicalSize(const EncodedMessage& message) { return Read(message).ByteSizeLong(); }
 
-TEST_CASE("a table that does not fit is warned of") {
+TEST_CASE("a table that does not fit causes a warning") {
   std::size_t fits = 0;
   for (std::size_t size = kMessageBytesMax - 400; size < kMessageBytesMax; size += 8) {
     Signal signal = SomeSignal(std::string(size, ' '));
@@ -79,10 +79,10 @@ TEST_CASE("a signal has ClusterD's fields, whatever the size of its table") {
   CHECK(read.sid().empty());
 }
 
-TEST_CASE("deleteTime is for what is over, the addresses for pytorch") {
+TEST_CASE("deleteTime is set for ended jobs only, the addresses for pytorch only") {
   Signal signal = SomeSignal("{}");
   signal.ended = 1'700'000'100'500;
-  CHECK(Read(EncodeJobSignal(signal, "u")).deletetime().empty());  // running
+  CHECK(Read(EncodeJobSignal(signal, "u")).deletetime().empty());  // running: not set
   for (JobState state : {JobState::kComplete, JobState::kFailed}) {
     signal.state = state;
     CHECK(Read(EncodeJobSignal(signal, "u")).deletetime() == "1700000100");
@@ -100,7 +100,7 @@ TEST_CASE("deleteTime is for what is over, the addresses for pytorch") {
   CHECK(Read(EncodeJobSignal(signal, "u")).masteraddr() == "10.0.0.1:6000");
 }
 
-TEST_CASE("a table that makes the message too large is left out, for both methods at once") {
+TEST_CASE("a table that makes the message too large is omitted for both methods") {
   const std::size_t around = EncodeJobSignal(SomeSignal(""), "u").size;
   const std::size_t most = kMessageBytesMax - Encoder::kListBytesOnce - Encoder::kListBytesEach -
                            around - 5;  // the field's header
@@ -113,7 +113,7 @@ TEST_CASE("a table that makes the message too large is left out, for both method
   CHECK(Read(cut).jobid() == "job-1");
 }
 
-TEST_CASE("a list has the signals' own bytes") {
+TEST_CASE("a list contains the signals' bytes unchanged") {
   std::vector<EncodedMessage> signals;
   for (std::size_t i = 0; i < 5; ++i) {
     signals.push_back(EncodeJobSignal(SomeSignal(std::string(i * 3000, 'x')), std::to_string(i)));
@@ -133,7 +133,7 @@ TEST_CASE("a list has the signals' own bytes") {
   CHECK(message.size <= sum);
 }
 
-TEST_CASE("the table is shared, not copied, and lives as long as the bytes") {
+TEST_CASE("the bytes share the table instead of copying it and keep it alive") {
   auto table = std::make_shared<const std::string>(std::string(100'000, 'x'));
   Signal signal = SomeSignal("");
   signal.hccl = table;

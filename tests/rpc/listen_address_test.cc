@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-TEST_CASE("listen addresses as people write them") {
+TEST_CASE("listen addresses are parsed") {
   struct Row {
     const char* text;
     const char* host;
@@ -29,7 +29,7 @@ TEST_CASE("listen addresses as people write them") {
   }
 }
 
-TEST_CASE("what is not a listen address is refused, and said") {
+TEST_CASE("an invalid listen address is refused with an error that says why") {
   for (const char* text :
        {"", "8899", "127.0.0.1", ":8899", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
         "127.0.0.1:80x", "::1:8899", "[::1]", "[::1", "[]:80", "[127.0.0.1]:80", "a b:80", "a/b:80",

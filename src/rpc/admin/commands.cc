@@ -20,14 +20,14 @@ constexpr int kNodesMax = 65'536;
 
 Reply Invalid(std::string text) { return ReplyWith(InvalidError(std::move(text))); }
 
-// The refusal of a command as a status; its text begins with the wire's code.
+// The status of a refused command, its text prefixed with the answer's wire code; OK if accepted.
 Status Refusal(const Answer& answer) {
   if (answer.code == 0) return Status::Ok();
   const Code code = answer.status.ok() ? Code::kConflict : answer.status.code();
   return {code, std::to_string(answer.code) + " " + answer.text};
 }
 
-// For commands whose response says nothing but that it was done.
+// For commands with an empty response.
 template <class Response>
 void RespondDone(Command* call, Answer&& answer) {
   const Status refusal = Refusal(answer);
@@ -53,7 +53,7 @@ std::string BadSpec(const admin::ApplyJobRequest& request) {
   return "";
 }
 
-// What the response says of the request.
+// The parts of the request that its response needs.
 struct Applied {
   std::string id;
   std::vector<std::string> warnings;
@@ -95,7 +95,7 @@ Command::Handling ApplyJobHandling(Worker* reader, AdminReads* reads) {
   handling.translate = [applied](Command* call) { return TranslateApplyJob(call, applied.get()); };
   handling.respond = [applied, reader, reads](Command* call, Answer&& answer) {
     if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
-    // The job as it is stored now: read by who may wait for a disk.
+    // Read the job as it is stored now, on the thread that may wait for a disk.
     reader->Post([applied, reads, call, changed = answer.changed] {
       admin::ApplyJobResponse response;
       response.set_changed(changed);
@@ -164,8 +164,8 @@ Command::Translated TranslateStartRun(Command* call) {
   OpSet ops;
   for (const std::string& name : request.ops()) {
     const auto op = OpFromName(name);
-    if (!op.has_value()) return Invalid("op " + Quoted(name) + " is none of aic, p2p");
-    if (ops.Has(*op)) return Invalid("op " + Quoted(name) + " is named twice");
+    if (!op.has_value()) return Invalid("op " + Quoted(name) + " is unknown; use aic or p2p");
+    if (ops.Has(*op)) return Invalid("op " + Quoted(name) + " is given twice");
     ops.Add(*op);
   }
   std::vector<std::int64_t> list;
@@ -173,8 +173,8 @@ Command::Translated TranslateStartRun(Command* call) {
     if (ops.empty() || ops.Has(op)) list.push_back(static_cast<std::int64_t>(op));
   }
   if (request.nodes_size() > kNodesMax) {
-    return Invalid("nodes: " + std::to_string(request.nodes_size()) + " of them; at most " +
-                   std::to_string(kNodesMax));
+    return Invalid("the request names " + std::to_string(request.nodes_size()) +
+                   " nodes; at most " + std::to_string(kNodesMax));
   }
   for (const std::string& node : request.nodes()) event.node_ops.emplace(node, list);
   if (event.node_ops.empty()) event.all_ops = std::move(list);
@@ -182,7 +182,7 @@ Command::Translated TranslateStartRun(Command* call) {
     const auto executor = ExecutorFromName(request.executor());
     if (!executor.has_value()) {
       return Invalid("executor " + Quoted(request.executor()) +
-                     " is none of auto, subscriber, agent");
+                     " is unknown; use auto, subscriber or agent");
     }
     event.demand =
         *executor == Executor::kAgent ? ExecutorDemand::kAgent : ExecutorDemand::kSubscriber;

@@ -1,6 +1,8 @@
-// The operators' commands as events of the core, and the core's answers as responses.
+// Translates the operators' commands (proto/admin.proto) into events of the core, and the core's
+// answers into responses.
 //
-// Translate runs on a thread of gRPC or on the parser's, Respond on the control loop's.
+// Each function returns the handling of one RPC for Command::Serve; unary_call.h names the threads.
+// The pointers outlive the calls.
 #pragma once
 
 #include "control/task_thread.h"

@@ -27,8 +27,8 @@ void JobStatesCall::TranslateAndPost() {
   }
   if (wanted.changes_size() > kChangesMax) {
     return Finish(
-        ReplyWith(InvalidError("changes: " + std::to_string(wanted.changes_size()) +
-                               " of them; at most " + std::to_string(kChangesMax) + " a call")));
+        ReplyWith(InvalidError("the request has " + std::to_string(wanted.changes_size()) +
+                               " changes; at most " + std::to_string(kChangesMax) + " per call")));
   }
   changes_.reserve(static_cast<std::size_t>(wanted.changes_size()));
   for (int i = 0; i < wanted.changes_size(); ++i) {
@@ -45,7 +45,7 @@ void JobStatesCall::TranslateAndPost() {
   }
   if (changes_.empty()) return Finish(ReplyWith(answer_));
   open_ = changes_.size();
-  // With the last one posted this object may be gone.
+  // Once the last change is posted, this object may be deleted.
   Change* change = changes_.data();
   for (std::size_t left = changes_.size(); left != 0; --left) (change++)->Post();
 }
@@ -67,7 +67,8 @@ void JobStatesCall::OnAnswer(int index, const Answer& answer) {
   OnOne();
 }
 
-// The store failed, or the coordinator stops: of the whole call it is no longer said what counted.
+// The commit failed or the coordinator is stopping. The whole call fails then; its response does
+// not report which changes took effect.
 void JobStatesCall::OnFailure(const Status& status) {
   failure_ = status;
   OnOne();

@@ -1,8 +1,12 @@
-// Admin/SetJobStates: one call that is many events, each with its own answer. The control loop sees
-// single changes, as many in a batch as it likes, so a caller with thousands delays nobody.
+// Admin/SetJobStates: one call that becomes many events, each with its own answer. The control loop
+// handles the changes one by one and splits them over its batches, so a call with many changes does
+// not delay other callers.
 //
-// Order: the events are posted by one thread, in the request's order, and the mailbox keeps it. The
-// call ends when the last was answered.
+// Order: one thread posts the events in the request's order, and the mailbox preserves it. The call
+// ends when the last change was answered.
+//
+// Thread safety: Serve from gRPC's threads. The parser's thread translates and posts; after that
+// the control loop's thread owns the state.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -26,12 +30,12 @@ class JobStatesCall final : public UnaryCall {
                                          grpc::ByteBuffer* response);
 
  private:
-  // One change on its way through the loop.
+  // One change until the loop has answered it.
   class Change final : public PendingCall {
    public:
     Change(JobStatesCall* call, int index, JobStateSet event)
         : call_(call), index_(index), event_(std::move(event)) {}
-    // This may be gone when it returns.
+    // The object may be deleted before it returns.
     void Post() {
       const CallId id = event_.call;
       call_->intake_->PostCall(id, this, std::move(event_));
@@ -51,12 +55,12 @@ class JobStatesCall final : public UnaryCall {
 
   void TranslateAndPost();
   void Fail(int index, std::string text);
-  // The control loop's.
+  // Called by the control loop.
   void OnAnswer(int index, const Answer& answer);
   void OnFailure(const Status& status);
   void OnOne();
 
-  // Written before the first change is posted, then the loop's alone.
+  // Written by the parser's thread before the first change is posted, then owned by the loop.
   std::vector<Change> changes_;
   std::size_t open_ = 0;
   Status failure_;

@@ -88,7 +88,7 @@ void Fill(const NodeRow& row, admin::Node* node) {
   }
 }
 
-// Ranks from `first` on are for the next page. Whole ranks only: a page begins with a rank.
+// Moves the ranks from `first` on to the next page. Pages contain whole ranks only.
 void CutBefore(std::int32_t first, admin::GetRunResponse* response) {
   auto* const results = response->mutable_results();
   int kept = results->size();

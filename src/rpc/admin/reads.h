@@ -1,9 +1,9 @@
-// The operators' questions, answered from the database by a connection that only reads.
+// Answers the operators' queries from the database, over a read-only connection.
 //
-// One answer is one view of the database; the pages of a list are read one by one and may differ in
-// what happened between them. A page ends early rather than pass kPageBytes, and says so in the
-// usual way. Answers that cannot be paged (a job with all its ranks, a run with its message) may be
-// larger than gRPC's default of 4 MiB: clients of Admin raise theirs.
+// One answer is one consistent view of the database. The pages of a list are read separately, so
+// changes may happen between them. A page ends early rather than exceed kPageBytes, and reports
+// that like any other incomplete page. Answers that cannot be paged (a job with all its ranks, a
+// run with its message) may exceed gRPC's default limit of 4 MiB: clients of Admin raise theirs.
 //
 // Thread safety: none; the reader's thread owns it.
 #pragma once
@@ -34,7 +34,7 @@ class AdminReads {
   Reply GetRun(const grpc::ByteBuffer& request);
   Reply ListNodes(const grpc::ByteBuffer& request);
 
-  // Without ranks. kNotFound when it is gone.
+  // Fills `job` without its ranks. kNotFound when there is no such job.
   Status ReadJob(const std::string& id, admin::Job* job);
 
  private:

@@ -1,7 +1,9 @@
-// The operators' service (proto/admin.proto): jobs, runs, nodes.
+// The operators' service (proto/admin.proto): jobs, runs and nodes.
 //
-// What changes something becomes an event for the control loop; what only reads is answered from
-// the database by the reader's thread. Thread safety: gRPC's threads.
+// Commands become events for the control loop; queries are answered from the database on the
+// reader's thread.
+//
+// Thread safety: gRPC's threads call it.
 #pragma once
 
 #include <grpcpp/impl/service_type.h>
@@ -14,7 +16,7 @@
 
 namespace assay {
 
-// The pointers outlive the service. reads: used on reader's thread only.
+// The pointers outlive the service and its calls. reads: used on the reader's thread only.
 std::unique_ptr<grpc::Service> MakeAdminService(Intake* intake, Worker* parser, Worker* reader,
                                                 AdminReads* reads);
 
