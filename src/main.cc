@@ -1,4 +1,5 @@
-// One binary: roles, commands, and the worker process an agent makes of itself.
+// Entry point of the one binary: roles, commands, and the worker process that an agent starts from
+// this same binary.
 
 #include "cli/dispatch.h"
 #include "cli/standard_streams.h"
@@ -7,14 +8,14 @@
 
 namespace {
 
-// Called before the initialization of any library (ELF's .preinit_array).
+// Runs before the initialization of any library (ELF .preinit_array).
 __attribute__((section(".preinit_array"),
                used)) void (*const kFillStandardStreams)() = assay::FillStandardStreams;
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A worker starts in milliseconds and touches nothing of the rest.
+  // Checked first: a worker starts within milliseconds and uses none of the code below.
   if (const auto status = assay::RunIfWorker(argc, argv)) return *status;
   return assay::Dispatch(assay::Args(argv + 1, argv + argc), assay::RunDaemon);
 }

@@ -17,10 +17,10 @@ std::string CoordinatorAddress(const std::string& coordinator) {
 }
 
 std::string AddressProblem(const std::string& coordinator) {
-  if (coordinator.find('/') != std::string::npos) return "";  // a scheme of gRPC's
+  if (coordinator.find('/') != std::string::npos) return "";  // a gRPC URI
   const std::string address = CoordinatorAddress(coordinator);
   const std::size_t colon = address.rfind(':');
-  if (colon == 0) return Quoted(coordinator) + " names no host; write HOST:PORT";
+  if (colon == 0) return Quoted(coordinator) + " has no host; write HOST:PORT";
   int port = 0;
   const char* const end = address.data() + address.size();
   const auto [rest, error] = std::from_chars(address.data() + colon + 1, end, port);

@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-// A job of 65,536 ranks, or a page of results, with room to spare.
+// Larger than a job of 65,536 ranks or a page of results.
 constexpr int kReceiveBytesMax = 64 << 20;
 
 Code CodeOf(grpc::StatusCode code) {
@@ -17,7 +17,7 @@ Code CodeOf(grpc::StatusCode code) {
     case grpc::StatusCode::NOT_FOUND:
       return Code::kNotFound;
     case grpc::StatusCode::UNAVAILABLE:
-    case grpc::StatusCode::CANCELLED:  // a coordinator that stops ends the calls under way
+    case grpc::StatusCode::CANCELLED:  // a stopping coordinator ends the calls in progress
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Code::kUnavailable;
     case grpc::StatusCode::INVALID_ARGUMENT:
@@ -40,11 +40,11 @@ void ClientFlags::Declare(Flags* flags, const std::string& json_help) {
 
 std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a cluster's coordinator is not behind one
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // the coordinator is not behind a proxy
   arguments.SetMaxReceiveMessageSize(kReceiveBytesMax);
   arguments.SetMaxSendMessageSize(kReceiveBytesMax);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // A machine that vanished is noticed by a command that only listens.
+  // With pings, a command that only receives detects a vanished machine.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
@@ -63,19 +63,19 @@ Status ExplainCall(const std::string& address, const grpc::Status& status) {
   const std::string said = Shown(status.error_message(), 2000);
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
-      // What gRPC itself says of a connection needs a hint; what a coordinator says does not.
+      // A connection error of gRPC's own needs a hint; a text from a coordinator does not.
       return Status(code, "coordinator " + Shown(address) + ": " + said +
                               (said.find("connect") == std::string::npos
                                    ? ""
-                                   : "; is it running there? (--coordinator or ASSAY_COORDINATOR "
-                                     "says where)"));
+                                   : "; is it running there? Set its address with --coordinator "
+                                     "or ASSAY_COORDINATOR"));
     case grpc::StatusCode::CANCELLED:
       return Status(code, "coordinator " + Shown(address) + " stopped during the call");
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Status(code, "coordinator " + Shown(address) + " did not answer within " +
                               std::to_string(kDeadlineSeconds) + " s");
     case grpc::StatusCode::UNIMPLEMENTED:
-      return Status(code, Shown(address) + " answers, but is no coordinator of Assay");
+      return Status(code, Shown(address) + " answers, but is not a coordinator of Assay");
     default:
       return Status(code, said);
   }

@@ -1,5 +1,5 @@
-// How the commands reach the coordinator: one channel, blocking calls with a deadline, errors as
-// texts that say what to do.
+// The commands' connection to the coordinator: one channel, blocking calls with a deadline, errors
+// with texts that tell the user what to do.
 //
 // Thread safety: none; the one thread of a command uses it.
 #pragma once
@@ -14,25 +14,25 @@
 
 namespace assay {
 
-// Flags every client command has.
+// Flags that every client command has.
 struct ClientFlags {
   std::string coordinator = "127.0.0.1:8899";
   bool json = false;
-  // json_help: of --json.
+  // `json_help` is the help text of --json.
   void Declare(Flags* flags, const std::string& json_help =
                                  "print one JSON document on standard output, nothing else");
 };
 
-// The largest request that a coordinator takes: 16 MiB with what gRPC puts around it.
+// The largest request that a coordinator accepts, in bytes: 16 MiB less 64 KiB for gRPC framing.
 inline constexpr std::size_t kRequestBytesMax = (std::size_t{16} << 20) - (std::size_t{64} << 10);
 
-// How long a call may take.
+// Deadline of a call.
 inline constexpr int kDeadlineSeconds = 60;
 
-// How every command connects. address: as CoordinatorAddress gives it.
+// Makes the channel of a command. `address` comes from CoordinatorAddress().
 std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address);
-// What a failed call means to whoever called. An error's text is the coordinator's own, or names
-// the address that does not answer (kUnavailable).
+// Converts the status of a failed call into an error for the user. Its text is the coordinator's
+// own, or names the address that does not answer (kUnavailable).
 Status ExplainCall(const std::string& address, const grpc::Status& status);
 
 class Client {

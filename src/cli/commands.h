@@ -1,5 +1,6 @@
-// Every command of the program and what runs it. `args` are the words after the command's own; each
-// returns the exit status.
+// The commands of the program and the functions that run them.
+//
+// `args` are the arguments after the command's own words. Each function returns the exit status.
 #pragma once
 
 #include <string>

@@ -40,7 +40,7 @@ int UnknownCommand(const Args& args) {
 
 int Run(Args args, RunRoles run_roles) {
   if (args.empty()) {
-    std::cerr << "assay: say a role (--role=coordinator, --role=agent) or a command\n"
+    std::cerr << "assay: a role (--role=coordinator, --role=agent) or a command is missing\n"
                  "`assay --help` lists them\n";
     return kExitFailed;
   }
@@ -68,7 +68,7 @@ int Dispatch(Args args, RunRoles run_roles) {
   const int status = Run(std::move(args), run_roles);
   std::cout.flush();
   if (std::cout.good()) return status;
-  std::cerr << "assay: what was to be printed could not be written to standard output\n";
+  std::cerr << "assay: the output could not be written to standard output\n";
   return status == kExitOk ? kExitFailed : status;
 }
 

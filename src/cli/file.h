@@ -1,4 +1,4 @@
-// Reads a file a person named, "-" for standard input, with a bound and errors that name it.
+// Reads input files that the user names; "-" is standard input.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,8 @@
 
 namespace assay {
 
+// Reads the whole file. kNotFound: it cannot be read; kInvalid: it is larger than `bytes_max`.
+// Errors name the file.
 Result<std::string> ReadInput(const std::string& path, std::size_t bytes_max);
 
 }  // namespace assay

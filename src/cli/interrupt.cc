@@ -10,14 +10,14 @@ namespace {
 
 std::atomic<int> interrupts{0};
 std::atomic<bool> stop_wish{false};
-// Or a handler may not touch them.
+// A signal handler may only access lock-free atomics.
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 void OnInterrupt(int) { interrupts.fetch_add(1, std::memory_order_relaxed); }
 
 void OnStopWish(int) { stop_wish.store(true, std::memory_order_relaxed); }
 
-// Without SA_RESTART: a wait for input or output ends.
+// Without SA_RESTART, so that the signal ends a wait for input or output.
 void Catch(int signal_number, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;

@@ -1,21 +1,23 @@
-// Ctrl-C of a command that waits: counted, not fatal, so that the command can ask what to do, or
-// clean up.
+// Signals of a command that waits. Ctrl-C is counted instead of ending the process, so that the
+// command can ask the user what to do, or clean up.
 //
-// Thread safety: Interrupts() and TakeStopWish() from any thread.
+// Thread safety: any thread may call Interrupts() and TakeStopWish().
 #pragma once
 
 namespace assay {
 
-// Catches SIGINT from now on.
+// Counts SIGINT as an interrupt from now on.
 void CatchInterrupts();
-// SIGTERM, SIGHUP and SIGQUIT count as interrupts too.
+// Counts SIGINT, SIGTERM, SIGHUP and SIGQUIT as interrupts from now on.
 void CatchEndings();
-// Ctrl-Z (SIGTSTP) becomes a wish: whoever takes it cleans up and calls StopHere.
+// Turns Ctrl-Z (SIGTSTP) into a pending stop request: the command polls TakeStopWish(), cleans up
+// and calls StopHere().
 void CatchStopWishes();
+// Returns whether a stop request is pending, and clears it.
 bool TakeStopWish();
-// Returns when somebody continues this process.
+// Stops this process (SIGSTOP). Returns when it is continued.
 void StopHere();
-// How often it came.
+// The number of interrupts so far.
 int Interrupts();
 
 }  // namespace assay

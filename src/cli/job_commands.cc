@@ -10,16 +10,15 @@
 namespace assay {
 namespace {
 
-constexpr int kExitNotReady = 75;  // sysexits.h: try again later
+constexpr int kExitNotReady = 75;  // EX_TEMPFAIL of sysexits.h: try again later
 constexpr int kPage = 1000;
 
 constexpr char kApplyDetails[] =
-    "--rank-table is required. A job whose table is still to come is applied with the table\n"
-    "{\"status\":\"initializing\"}; it is pending until it is applied again with the whole "
-    "one.\n\n"
-    "Applying a job again replaces what was known of it. The rank table of a job under test\n"
-    "cannot change until the test ends.\n\n"
-    "Exit status: 0 applied, 1 refused or not reached, 75 the table is not ready yet.\n\n"
+    "--rank-table is required. If the table is not complete yet, apply the job with the table\n"
+    "{\"status\":\"initializing\"}; the job is pending until it is applied with a complete one.\n\n"
+    "Applying a job again replaces its data. The rank table of a job under test cannot change\n"
+    "until the test ends.\n\n"
+    "Exit status: 0 applied, 1 refused or coordinator not reached, 75 the table is not ready.\n\n"
     "Examples:\n"
     "  assay job apply train-7 --rank-table hccl.json --framework pytorch\n"
     "  echo '{\"status\":\"initializing\"}' | assay job apply train-8 --rank-table -";
@@ -32,16 +31,16 @@ void PrintWarnings(const std::string& command, const std::vector<std::string>& w
   }
 }
 
-// "": the coordinator takes a message of that size.
+// Returns why the request is too large for a coordinator, "" if it is not.
 std::string SizeProblem(const admin::ApplyJobRequest& request) {
   const std::size_t bytes = request.ByteSizeLong();
   if (bytes <= kRequestBytesMax) return "";
   const std::string file = request.source() == "-" ? "standard input" : request.source();
   return file + " has " + std::to_string(request.rank_table().size()) +
          " bytes; with it the request has " + std::to_string(bytes) +
-         ", and a coordinator takes at most " + std::to_string(kRequestBytesMax) +
-         " (16 MiB less 64 KiB). As ID.json in the coordinator's jobs directory (--jobs-dir) a "
-         "table may have up to 64 MiB";
+         ", and a coordinator accepts at most " + std::to_string(kRequestBytesMax) +
+         " (16 MiB less 64 KiB). Put the table into the coordinator's jobs directory (--jobs-dir) "
+         "as ID.json instead, where it may have up to 64 MiB";
 }
 
 std::vector<std::string> JobCells(const admin::Job& job) {
@@ -75,19 +74,18 @@ int JobApply(Args args) {
   admin::ApplyJobRequest request;
   std::string file;
   Flags flags(command,
-              "Tell the coordinator of a job: which rank runs on which device of which node.",
+              "Submit a job to the coordinator: which rank runs on which device of which node.",
               kApplyDetails);
   std::string id, name, name_space, framework, state, master, tor;
   client_flags.Declare(&flags);
   flags.Positional("ID", &id, "the job's id, at most 256 bytes")
       .Path("rank-table", &file, "FILE",
             "its rank table (hccl.json), required; - reads standard input")
-      .Text("name", &name, "TEXT", "its name, for people and subscribers")
+      .Text("name", &name, "TEXT", "its name, for users and subscribers")
       .Text("namespace", &name_space, "TEXT", "its namespace")
       .Text("framework", &framework, "TEXT", "pytorch, mindspore, ...")
       .Choice("status", &state, kStates,
-              "its state; without it a new job with a ready table is running, a known one stays as "
-              "it is")
+              "its state (a new job with a ready table: running; a known job: unchanged)")
       .Text("master-addr", &master, "ADDRESS", "MASTER_ADDR of the training")
       .Text("shared-tor-ip", &tor, "ADDRESS", "its shared switch");
   if (const auto status = flags.Parse(std::move(args))) return *status;
@@ -95,7 +93,7 @@ int JobApply(Args args) {
 
   Result<std::string> text = ReadInput(file, RankTableLimits().bytes);
   if (!text.ok()) return Fail(command, text.status());
-  // Judged here first, so that the error names the file as the caller knows it.
+  // Validated here first, so that an error names the file as the user wrote it.
   const TableReading reading = ReadRankTable(*text, file);
   const bool initializing = reading.verdict == TableVerdict::kNotReady && !text->empty();
   if (reading.verdict == TableVerdict::kReject) return Fail(command, InvalidError(reading.error));
@@ -141,23 +139,23 @@ int JobStatus(Args args) {
   std::string id, state;
   bool from_input = false;
   Flags flags(
-      command, "Set a job's state, or those of many jobs.",
+      command, "Set the state of a job, or of many jobs.",
       "With --stdin every line of standard input is \"ID STATE\"; blank lines and # comments are\n"
-      "skipped. Lines are sent as they come and take effect in their order. A line that is wrong\n"
-      "is said with its number, the others count; if the coordinator goes away, from which line\n"
-      "on nothing is known.\n\n"
-      "Exit status: 0 set (also if it was so before), 1 refused or not reached; with --stdin 1\n"
-      "also if a single line failed.\n\n"
+      "skipped. Lines are sent as they arrive and take effect in order. A wrong line is reported\n"
+      "with its number and does not affect the others. If the connection to the coordinator is\n"
+      "lost, the command ends and reports from which line on the result is unknown.\n\n"
+      "Exit status: 0 set (also if the state was the same before), 1 refused or coordinator not\n"
+      "reached; with --stdin 1 also if a single line failed.\n\n"
       "JSON: {\"id\", \"state\"}; with --stdin {\"set\": 2, \"unchanged\": 0, \"failed\": 0}, and\n"
-      "\"unknown_from_line\" if the coordinator went away\n\n"
+      "\"unknown_from_line\" if the connection was lost\n\n"
       "Examples:\n"
       "  assay job status train-7 complete\n"
       "  squeue -h -o '%j %T' | my-filter | assay job status --stdin");
   client_flags.Declare(&flags);
   flags.Required(false)
       .Positional("ID", &id, "the job")
-      .PositionalChoice("STATE", &state, kStates, "its new state; any may follow any")
-      .Switch("stdin", &from_input, "read ID and STATE from standard input, a line each");
+      .PositionalChoice("STATE", &state, kStates, "its new state; every change of state is allowed")
+      .Switch("stdin", &from_input, "read lines \"ID STATE\" from standard input");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   if (from_input) {
     if (!id.empty()) return flags.Wrong("with --stdin, ID and STATE come from standard input only");
@@ -179,10 +177,11 @@ int JobDelete(Args args) {
   const std::string command = "assay job delete";
   ClientFlags client_flags;
   std::string id;
-  Flags flags(command, "Forget a job. Its results stay in the database.",
-              "A job under test cannot be deleted; cancel the run first. A job whose file stands "
-              "in the jobs\ndirectory is applied again when that file changes.\n\n"
-              "Exit status: 0 deleted, 1 refused or not reached.");
+  Flags flags(
+      command, "Delete a job. Its results stay in the database.",
+      "A job under test cannot be deleted; cancel the run first. A job whose file is still\n"
+      "in the jobs directory is applied again when that file changes.\n\n"
+      "Exit status: 0 deleted, 1 refused or coordinator not reached.");
   client_flags.Declare(&flags);
   flags.Positional("ID", &id, "the job");
   if (const auto status = flags.Parse(std::move(args))) return *status;
@@ -204,7 +203,7 @@ int JobDelete(Args args) {
 int JobList(Args args) {
   const std::string command = "assay job list";
   ClientFlags client_flags;
-  Flags flags(command, "List the jobs the coordinator knows.",
+  Flags flags(command, "List the jobs of the coordinator.",
               "JSON: an array of jobs as `assay job show --json` prints them, without ranks.");
   client_flags.Declare(&flags);
   if (const auto status = flags.Parse(std::move(args))) return *status;
@@ -269,9 +268,9 @@ int JobCheck(Args args) {
   bool as_json = false;
   std::string file;
   Flags flags(
-      command, "Judge a rank table without a coordinator.",
-      "Warnings are on standard error.\n\n"
-      "Exit status: 0 accepted, 1 rejected, 75 not ready (the same file may be right soon).\n\n"
+      command, "Validate a rank table without a coordinator.",
+      "Warnings are printed on standard error.\n\n"
+      "Exit status: 0 accepted, 1 rejected, 75 not ready (the file is not complete yet).\n\n"
       "JSON: {\"verdict\": \"accept|accept-warn|not-ready|reject\",\n"
       "       \"ranks\": [{\"rank\": 0, \"node\": \"a\", \"device\": 0}, ...],\n"
       "       \"warnings\": [...], \"error\": \"\"}");

@@ -13,7 +13,7 @@ namespace assay {
 
 Status LineReader::Read(int timeout_ms, std::vector<Line>* lines) {
   pollfd wait{fd_, POLLIN, 0};
-  // Nothing yet, or a signal came first.
+  // No input yet, or a signal interrupted the wait.
   if (ended_ || poll(&wait, 1, timeout_ms) != 1) return Status::Ok();
   std::array<char, 65536> buffer;
   const ssize_t got = read(fd_, buffer.data(), buffer.size());

@@ -1,5 +1,5 @@
-// Lines of a file descriptor as they come: a pipe that stays open gives each line at once, a file
-// gives many together. What one line can make grow is bounded.
+// Reads lines from a file descriptor as they arrive: a pipe that stays open yields each line
+// immediately, a file yields many lines together. The memory for a line is bounded.
 //
 // Thread safety: none.
 #pragma once
@@ -15,17 +15,19 @@ namespace assay {
 
 struct Line {
   std::int64_t number = 0;  // from 1
-  std::string text;         // without its end; the first bytes of one that is too long
+  // Without the newline. If the line is too long, only its first bytes.
+  std::string text;
   bool too_long = false;
 };
 
 class LineReader {
  public:
-  // fd stays the caller's. Any byte may stand in a line.
+  // The caller owns `fd` and closes it. A line may contain any byte. Of a line longer than
+  // `line_bytes_max` the rest is dropped.
   LineReader(int fd, std::size_t line_bytes_max) : fd_(fd), line_bytes_max_(line_bytes_max) {}
 
-  // Waits until there is something to read, at most timeout_ms, and appends the lines that are
-  // whole now (perhaps none); at the end of the input also the last one without a newline.
+  // Waits at most `timeout_ms` for input, reads it, and appends the lines that are now complete, if
+  // any. At the end of the input it also appends a last line without a newline.
   Status Read(int timeout_ms, std::vector<Line>* lines);
   bool ended() const { return ended_; }
 
@@ -36,7 +38,7 @@ class LineReader {
   const int fd_;
   const std::size_t line_bytes_max_;
   Line line_{1, "", false};
-  bool begun_ = false;  // the line has a byte
+  bool begun_ = false;  // line_ has received a byte
   bool ended_ = false;
 };
 

@@ -9,11 +9,11 @@ int NodeList(Args args) {
   const std::string command = "assay node list";
   ClientFlags client_flags;
   Flags flags(
-      command, "List the nodes whose agents the coordinator has seen.",
+      command, "List the nodes whose agents have attached to the coordinator.",
       "JSON: [{\"name\": \"a\", \"state\": \"attached|lost\", \"since_ms\", \"identity\",\n"
       "\"version\", \"host_name\", \"fqdn\", \"addresses\": [...], \"driver\",\n"
       "\"devices\": [{\"index\", \"kind\", \"detail\", \"run\"}, ...]}, ...]; a device's run is 0\n"
-      "when no test holds it.");
+      "while no test holds it.");
   client_flags.Declare(&flags);
   if (const auto status = flags.Parse(std::move(args))) return *status;
   const auto response = Client(client_flags.coordinator)
@@ -51,9 +51,9 @@ int NodeForget(Args args) {
   std::string name;
   Flags flags(
       command, "Forget a node that will not come back.",
-      "Its results stay in the database. Refused while its agent is attached or an open run\n"
-      "waits for it.\n\n"
-      "Exit status: 0 forgotten, 1 refused or not reached.");
+      "Its results stay in the database. The coordinator refuses while the node's agent is\n"
+      "attached or an open run waits for it.\n\n"
+      "Exit status: 0 forgotten, 1 refused or coordinator not reached.");
   client_flags.Declare(&flags);
   flags.Positional("NAME", &name, "the node, as `assay node list` shows it");
   if (const auto status = flags.Parse(std::move(args))) return *status;

@@ -1,4 +1,4 @@
-// What commands print: tables and JSON on standard output, problems on standard error. Internal to
+// Output of the commands: tables and JSON on standard output, errors on standard error. Internal to
 // the commands.
 #pragma once
 
@@ -16,17 +16,18 @@ namespace assay {
 using Json = nlohmann::ordered_json;
 
 inline void PrintJson(const Json& json) {
-  // Foreign text may not be UTF-8 (a file's name); it is replaced, never an exception.
+  // Text from outside, such as a file name, may not be UTF-8. Invalid bytes are replaced; without
+  // `replace`, dump() would throw.
   std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
-// "assay job apply: TEXT"; returns kExitFailed.
+// Prints "assay job apply: TEXT" on standard error; returns kExitFailed.
 inline int Fail(const std::string& command, const Status& status) {
   std::cerr << command << ": " << status.text() << '\n';
   return kExitFailed;
 }
 
-// [{"rank":0,"node":"a","device":0}, ...], as `job check` and `job show` have it.
+// [{"rank":0,"node":"a","device":0}, ...], as `job check` and `job show` print it.
 Json RanksJson(const RankTable& table);
 Json RanksJson(const admin::Job& job);
 Json JobJson(const admin::Job& job);

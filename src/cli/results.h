@@ -1,4 +1,4 @@
-// Results of runs as commands read, judge and print them.
+// Reads the results of a run, derives the exit status from them and formats them.
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@ struct RunResults {
   std::vector<admin::Result> results;  // by rank, then op
 };
 
-// Page by page; a run of 65,536 ranks has many.
+// Reads a run with all its results, page by page: a run of 65,536 ranks has many pages.
 Result<RunResults> ReadRun(Client* client, std::int64_t run);
 
 Table ResultTable(const std::vector<admin::Result>& results);
 Json RunWithResultsJson(const RunResults& run);
 
-// "2 faulty, 1 timeout"; "" when all that is answered is ok.
+// Counts the outcomes that are not ok: "2 faulty, 1 timeout". Returns "" if there are none.
 std::string NotOkText(const admin::Run& run);
 
-// Exit status of `assay stress`: the worst outcome wins, in this order.
+// Exit status of `assay stress`. The worst outcome decides; they are listed worst first.
 inline constexpr int kExitFaulty = 2;
 inline constexpr int kExitVoltage = 4;
 inline constexpr int kExitTimeout = 3;

@@ -35,12 +35,12 @@ std::vector<std::string> RunCells(const admin::Run& run) {
           TimeText(run.ended_ms())};
 }
 
-// The run named by `text`; kInvalid otherwise.
+// Parses a run number. kInvalid: `text` is not one.
 Result<std::int64_t> RunNumber(const std::string& text) {
   std::int64_t run = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), run);
   if (error != std::errc() || end != text.data() + text.size() || run <= 0) {
-    return InvalidError(Quoted(text) + " is no run; `assay run list` shows the runs");
+    return InvalidError(Quoted(text) + " is not a run number; `assay run list` shows the runs");
   }
   return run;
 }
@@ -54,8 +54,8 @@ int RunList(Args args) {
   std::int64_t limit = 50;
   Flags flags(command, "List stress tests, the newest first.", "JSON: an array of runs.");
   client_flags.Declare(&flags);
-  flags.Text("job", &job, "ID", "of this job only")
-      .Number("limit", &limit, 1, 1'000'000, "at most so many");
+  flags.Text("job", &job, "ID", "list only the runs of this job")
+      .Number("limit", &limit, 1, 1'000'000, "maximum number of runs to list");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   Client client(client_flags.coordinator);
   Json json = Json::array();
@@ -90,9 +90,9 @@ int RunShow(Args args) {
       command, "Show a stress test and the results of its ranks.",
       "JSON: the run with \"results\": [{\"rank\", \"node\", \"device\", \"op\", \"code\",\n"
       "\"outcome\", \"detail\", \"started_ms\", \"finished_ms\"}, ...] (code and outcome are\n"
-      "null where the answer is missing) and \"message\", the result as platforms get it.");
+      "null while an op is unanswered) and \"message\", the result as platforms receive it.");
   client_flags.Declare(&flags);
-  flags.Positional("RUN", &text, "its number");
+  flags.Positional("RUN", &text, "number of the run");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   const auto run = RunNumber(text);
   if (!run.ok()) return Fail(command, run.status());
@@ -114,12 +114,14 @@ int RunCancel(Args args) {
   ClientFlags client_flags;
   std::string text;
   Flags flags(
-      command, "End a stress test early.",
-      "What works now gets the time of --kill-grace to finish, then is ended; a training agent\n"
-      "inside the job cannot be ended and is waited for. Answers that arrive still count.\n\n"
-      "Exit status: 0 asked (the run may still be `cancelling`), 1 refused or not reached.");
+      command, "Cancel a stress test.",
+      "Running ops get the time of --kill-grace to finish, then their workers are killed. A\n"
+      "training agent inside the job cannot be killed: the run waits for its answer. Answers that\n"
+      "arrive still count.\n\n"
+      "Exit status: 0 requested (the run may still be `cancelling`), 1 refused or coordinator not\n"
+      "reached.");
   client_flags.Declare(&flags);
-  flags.Positional("RUN", &text, "its number");
+  flags.Positional("RUN", &text, "number of the run");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   const auto run = RunNumber(text);
   if (!run.ok()) return Fail(command, run.status());

@@ -1,14 +1,14 @@
-// Descriptors 0, 1 and 2, whoever started the program.
+// Makes sure that descriptors 0, 1 and 2 are open, however the program was started.
 #pragma once
 
 namespace assay {
 
-// Those that are closed lead to /dev/null from now on, the wrong way round: reading standard input
-// or writing to the others is an error, and no file or socket that is opened later is taken for
-// one of them. Ends the process where that cannot be had.
+// Opens /dev/null on each of them that is closed, in the wrong direction: reading standard input or
+// writing to the others fails, and no file or socket opened later can get one of these numbers.
+// Ends the process with status 1 if /dev/null cannot be opened.
 //
-// To be called before anything is opened. Libraries do that already before main(), so it is called
-// before their initialization too: it uses nothing but the kernel.
+// Call it before anything opens a descriptor. Libraries open descriptors before main(), so call it
+// before their initialization. It therefore uses only system calls.
 void FillStandardStreams();
 
 }  // namespace assay

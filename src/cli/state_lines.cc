@@ -20,11 +20,11 @@
 namespace assay {
 namespace {
 
-// Of one call; the next one leaves when it is answered, so a job's lines never overtake each other,
-// and what comes meanwhile waits in the pipe.
+// Lines per call. The next call starts only when the previous one is answered, so the lines of a
+// job stay in order; input that arrives meanwhile waits in the pipe.
 constexpr std::size_t kCallLinesMax = 500;
 constexpr int kWaitMs = 200;
-// How long a coordinator that is overloaded is asked again.
+// How long to retry a call that an overloaded coordinator refuses.
 constexpr auto kOverloadPatience = std::chrono::seconds(60);
 constexpr auto kOverloadPause = std::chrono::milliseconds(200);
 
@@ -48,7 +48,8 @@ class StateSetter {
   StateSetter(std::string command, const std::string& coordinator)
       : command_(std::move(command)), client_(coordinator) {}
 
-  // False: the coordinator cannot be reached; it was said.
+  // Returns false if a call failed, for example because the coordinator cannot be reached. The
+  // error has been reported.
   bool Set(const std::vector<StateLine>& lines) {
     for (std::size_t begin = 0; begin < lines.size(); begin += kCallLinesMax) {
       const std::size_t end = std::min(lines.size(), begin + kCallLinesMax);
@@ -61,7 +62,7 @@ class StateSetter {
     if (as_json) {
       Json json{{"set", set_}, {"unchanged", unchanged_}, {"failed", failed_}};
       if (unknown_from_ != 0) json["unknown_from_line"] = unknown_from_;
-      std::cout << json.dump() << '\n';  // one line: the last
+      std::cout << json.dump() << '\n';  // a single line, always the last one
     } else {
       Say(std::to_string(set_) + " set, " + std::to_string(unchanged_) + " unchanged, " +
           std::to_string(failed_) + " failed");
@@ -72,7 +73,7 @@ class StateSetter {
  private:
   bool SetSome(const StateLine* lines, std::size_t count) {
     admin::SetJobStatesRequest request;
-    std::vector<std::size_t> sent;  // by index of the request: which of lines
+    std::vector<std::size_t> sent;  // index in the request -> index in `lines`
     std::map<std::size_t, std::string> problems;
     for (std::size_t i = 0; i < count; ++i) {
       if (!lines[i].problem.empty()) {
@@ -92,8 +93,8 @@ class StateSetter {
     failed_ += problems.size();
     if (status.ok()) return true;
     unknown_from_ = lines[sent.front()].number;
-    Say(status.text() + "; from line " + std::to_string(unknown_from_) +
-        " on nothing is known: repeat from there");
+    Say(status.text() + "; the result is unknown from line " + std::to_string(unknown_from_) +
+        " on: send these lines again");
     return false;
   }
 
@@ -101,7 +102,7 @@ class StateSetter {
               std::map<std::size_t, std::string>* problems) {
     const auto until = std::chrono::steady_clock::now() + kOverloadPatience;
     auto response = client_.Call(&admin::Admin::Stub::SetJobStates, request);
-    // Refused as a whole: nothing of it was done.
+    // kExhausted refuses the whole call: no line of it was applied.
     while (response.status().code() == Code::kExhausted &&
            std::chrono::steady_clock::now() < until && Interrupts() == 0) {
       std::this_thread::sleep_for(kOverloadPause);
@@ -138,7 +139,7 @@ std::optional<StateLine> ReadStateLine(const Line& line) {
     read.problem = "longer than " + std::to_string(kStateLineBytesMax) + " bytes";
     return read;
   }
-  // The state is the last word: an id may have blanks within.
+  // The state is the last word: an id may contain blanks.
   const std::size_t blank = text.find_last_of(kBlanks);
   if (blank == std::string_view::npos) {
     read.problem = "expected ID STATE, found only " + Quoted(text);
@@ -162,7 +163,7 @@ int SetStatesFromInput(const std::string& command, const ClientFlags& client_fla
   std::vector<StateLine> wanted;
   while (!reader.ended()) {
     if (Interrupts() != 0) {
-      setter.Say("interrupted; the lines read so far are done");
+      setter.Say("interrupted; the lines read so far have been processed");
       return setter.Finish(client_flags.json, false);
     }
     lines.clear();

@@ -1,5 +1,5 @@
-// `assay job status --stdin`: a line "ID STATE" each, sent in order. The last word of a line is the
-// state.
+// `assay job status --stdin`: reads lines "ID STATE" and sends them in order. The last word of a
+// line is the state.
 #pragma once
 
 #include <optional>
@@ -10,21 +10,22 @@
 
 namespace assay {
 
-// Room for an id, a state and blanks.
+// Maximum length of a line: enough for an id, a state and blanks.
 inline constexpr std::size_t kStateLineBytesMax = 4096;
 
-// What a line wants. Either problem or id and state.
+// A parsed line. Either `problem` is set, or `id` and `state` are.
 struct StateLine {
   std::int64_t number = 0;
   std::string id;
   std::string state;
   std::string problem;
 };
-// No value: there is nothing in it (blank, or its first byte that is not is a #). Never fails,
-// whatever the bytes.
+// Returns no value for a blank line and for a comment (the first byte that is not blank is a #).
+// Accepts any bytes; what is wrong with a line is in `problem`.
 std::optional<StateLine> ReadStateLine(const Line& line);
 
-// Reads standard input to its end, Ctrl-C or SIGTERM and sets the states. Returns the exit status.
+// Sets the states read from standard input until it ends, or until a signal of CatchEndings()
+// arrives. Returns the exit status.
 int SetStatesFromInput(const std::string& command, const ClientFlags& client_flags);
 
 }  // namespace assay

@@ -18,22 +18,19 @@ constexpr char kCommand[] = "assay stress";
 constexpr auto kPoll = std::chrono::milliseconds(250);
 
 constexpr char kDetails[] =
-    "Puts the devices of a job through its ops and waits for the result. Who executes is chosen "
-    "when\n"
-    "the test is accepted: the job's training agent if one is attached (subscriber), else the "
-    "agents\n"
-    "of its nodes.\n\n"
-    "Exit status, the worst wins:\n"
+    "Runs the test ops on the devices of a job and waits for the result. The executor is chosen\n"
+    "when the test is accepted: the job's training agent if one is attached (subscriber), else\n"
+    "the agents of its nodes.\n\n"
+    "Exit status; the worst outcome decides:\n"
     "  0  every rank is ok\n"
     "  2  a device is faulty\n"
     "  4  a device was left at a changed voltage\n"
     "  3  a rank did not answer before its deadline\n"
-    "  5  something could not run\n"
+    "  5  an op could not run\n"
     "  1  usage, connection or refusal\n\n"
-    "Ctrl-C asks whether to cancel the run or leave it (then the status is 1). The test goes on "
-    "without this command and "
-    "through\n"
-    "restarts of the coordinator; `assay run show RUN` has its results.\n\n"
+    "Ctrl-C asks whether to cancel the run or leave it (then the status is 1). The run continues\n"
+    "without this command and across restarts of the coordinator; `assay run show RUN` prints its\n"
+    "results.\n\n"
     "JSON: as `assay run show --json`; with --check or --detach:\n"
     "{\"run\": 7, \"executor\": \"agent\", \"ops\": [...], \"plan\": [{\"node\", \"executor\", "
     "\"ranks\", \"devices\"}]}\n\n"
@@ -41,8 +38,8 @@ constexpr char kDetails[] =
     "  assay stress train-7 --op aic --op p2p\n"
     "  assay stress train-7 --op aic --node worker-3 --executor agent";
 
-// What a person sees while the test runs: one line that changes on a terminal, a line per change
-// elsewhere.
+// Prints the progress of the run on standard error: on a terminal one line that is redrawn,
+// elsewhere one line per change.
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -115,19 +112,20 @@ void PrintPlan(const admin::StartRunResponse& started) {
   std::cout << table.Text();
 }
 
-// What to do after Ctrl-C. False: leave the run alone and go.
+// Asks the user what to do after Ctrl-C. Returns false if the command is to exit and leave the run
+// running.
 bool AskWhatNow(Client* client, std::int64_t run, ProgressLine* line) {
-  const std::string how = "`assay run cancel " + std::to_string(run) + "` ends it";
+  const std::string how = "`assay run cancel " + std::to_string(run) + "` cancels it";
   line->Close();
   if (isatty(STDIN_FILENO) != 1) {
-    line->Say("run " + std::to_string(run) + " goes on; " + how);
+    line->Say("run " + std::to_string(run) + " continues; " + how);
     return false;
   }
   char answer = '?';
   while (answer != 'c' && answer != 'l' && answer != 'w') {
-    std::cerr << "[c]ancel run " << run << ", [l]eave it running, or [w]ait on? " << std::flush;
+    std::cerr << "[c]ancel run " << run << ", [l]eave it running, or [w]ait? " << std::flush;
     char typed[64] = {};
-    // The end of input, or another Ctrl-C, leaves.
+    // The end of input and another Ctrl-C mean "leave".
     answer = read(STDIN_FILENO, typed, sizeof typed - 1) > 0 ? typed[0] : 'l';
   }
   if (answer == 'w') return true;
@@ -139,11 +137,11 @@ bool AskWhatNow(Client* client, std::int64_t run, ProgressLine* line) {
                             : response.status().text());
     return true;
   }
-  line->Say("run " + std::to_string(run) + " goes on; " + how);
+  line->Say("run " + std::to_string(run) + " continues; " + how);
   return false;
 }
 
-// Until the run has ended. No value: the person left.
+// Waits until the run has ended. Returns no value if the user chose to leave.
 Result<std::optional<admin::Run>> Await(Client* client, std::int64_t id, ProgressLine* line) {
   admin::GetRunRequest request;
   request.set_run(id);
@@ -159,9 +157,9 @@ Result<std::optional<admin::Run>> Await(Client* client, std::int64_t id, Progres
     } else if (response.status().code() != Code::kUnavailable) {
       return response.status();
     } else if (!away) {
-      // It may only be restarting: the run goes on, so does the wait.
+      // The coordinator may be restarting. The run continues, so keep waiting.
       line->Say(response.status().text() + "; waiting for it, run " + std::to_string(id) +
-                " goes on");
+                " continues");
       away = true;
     }
     if (Interrupts() > interrupts) {
@@ -200,12 +198,12 @@ int Stress(Args args) {
   bool check = false, detach = false;
   Flags flags(kCommand, "Stress-test the devices of a job.", kDetails);
   client_flags.Declare(&flags);
-  flags.Positional("JOB", &job, "the job, as it was applied")
-      .Choices("op", &ops, {"aic", "p2p"}, "the op to run, once for each; without it both")
-      .Texts("node", &nodes, "NAME", "only this node of the rank table, once for each")
-      .Choice("executor", &executor, {"auto", "subscriber", "agent"}, "who must execute (auto)")
-      .Switch("check", &check, "say who would execute what; nothing runs")
-      .Switch("detach", &detach, "do not wait for the end");
+  flags.Positional("JOB", &job, "the id of the job")
+      .Choices("op", &ops, {"aic", "p2p"}, "an op to run; repeat it for several (both)")
+      .Texts("node", &nodes, "NAME", "test only this node of the rank table; repeat it for several")
+      .Choice("executor", &executor, {"auto", "subscriber", "agent"}, "required executor (auto)")
+      .Switch("check", &check, "print which executor would test what; run nothing")
+      .Switch("detach", &detach, "do not wait for the result");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   request.set_job(job);
   request.set_executor(executor);

@@ -1,5 +1,5 @@
-// A table for people: columns as wide as their longest cell, numbers to the right. Cells are
-// foreign text: control characters never reach a terminal.
+// A text table for a terminal: each column is as wide as its longest cell, numbers are aligned
+// right. Cells may be text from outside: control characters in them never reach the terminal.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ class Table {
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // REQUIRES: one cell a column.
+  // REQUIRES: one cell per column.
   void Add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  // Lines with a title line first; each ends with a newline and has no space at its end.
+  // The title line and the rows. Each line ends with a newline and has no trailing spaces.
   std::string Text() const;
 
  private:
@@ -29,7 +29,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Valid UTF-8, cut to `width` characters.
+// `text` cut to `width` characters. REQUIRES: valid UTF-8.
 std::string Fitted(std::string text, std::size_t width);
 
 // "2026-01-02 03:04:05" in UTC; "-" for 0.

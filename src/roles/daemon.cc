@@ -26,22 +26,20 @@ namespace {
 
 constexpr char kName[] = "assay";
 
-constexpr char kDetails[] = "Commands (`assay COMMAND --help` tells more):\n";
+constexpr char kDetails[] = "Commands (see `assay COMMAND --help`):\n";
 
 constexpr char kMore[] =
     "\n`assay --version` prints the version.\n"
-    "\nTimes are written with a unit: 200ms, 90s, 5m, 2h. Every flag --some-flag is also the "
-    "environment\n"
-    "variable ASSAY_SOME_FLAG and the line `some-flag = \"value\"` of the file given with "
-    "--config; the\n"
-    "command line wins over the environment, that over the file.\n\n"
-    "State is kept in $STATE_DIRECTORY, else /var/lib/assay, else the user's state folder.\n\n"
-    "SIGTERM ends a coordinator, or an idle agent, within seconds. An agent with a test under way "
-    "takes\n"
-    "no more work and waits for the op up to --stop-grace; a second SIGTERM makes the devices safe "
-    "and\n"
-    "answers.\n\n"
-    "Exit status: 0 stopped as asked, 1 a flag is wrong or the role could not start.\n\n"
+    "\nTimes are written with a unit: 200ms, 90s, 5m, 2h. Every flag --some-flag can also be set\n"
+    "as the environment variable ASSAY_SOME_FLAG or as the line `some-flag = \"value\"` in the\n"
+    "file given with --config. The command line overrides the environment, and the environment\n"
+    "overrides the file.\n\n"
+    "The state folder is $STATE_DIRECTORY, else /var/lib/assay, else the user's state folder.\n\n"
+    "SIGTERM stops a coordinator, or an idle agent, within seconds. An agent that is running a\n"
+    "test accepts no more work and waits up to --stop-grace for the current op. A second SIGTERM\n"
+    "ends the op, makes the devices safe and reports the results.\n\n"
+    "Exit status: 0 stopped on request; 1 a flag is wrong, or the role could not start or stopped\n"
+    "unexpectedly.\n\n"
     "Examples:\n"
     "  assay --role=coordinator --listen=0.0.0.0:8899 --insecure\n"
     "  assay --role=agent --coordinator=head:8899\n"
@@ -75,61 +73,60 @@ void Declare(Options* o, Flags* flags) {
   Settings& s = o->coordinator.settings;
   flags->Environment(true)
       .Choice("role", &o->role, {"coordinator", "agent", "coordinator,agent", "agent,coordinator"},
-              "what this process is")
+              "role of this process")
       .Choice("log-level", &o->log_level, {"debug", "info", "warn", "error"},
-              "what is logged on standard error (info)")
+              "lowest level logged to standard error (info)")
       .Group("Coordinator")
       .Text("listen", &o->coordinator.listen, "HOST:PORT",
-            "address to serve on (127.0.0.1:8899); port 0 takes a free one")
-      .Switch("insecure", &o->coordinator.insecure, "allow --listen beyond loopback, unencrypted")
-      .Path("db", &o->coordinator.db, "FILE", "database (assay.db in the state folder)")
+            "address to serve on (127.0.0.1:8899); port 0 selects a free port")
+      .Switch("insecure", &o->coordinator.insecure, "allow unencrypted --listen beyond loopback")
+      .Path("db", &o->coordinator.db, "FILE", "database file (assay.db in the state folder)")
       .Path("port-file", &o->coordinator.port_file, "FILE",
-            "host:port is written here once it serves (coordinator.port in the state folder)")
+            "file that receives host:port once it serves (coordinator.port in the state folder)")
       .Path("jobs-dir", &o->coordinator.jobs_dir, "FOLDER",
-            "a file ID.json in it, a rank table, is the job ID while it is there (none)")
-      .Time("aic-deadline", &s.aic_deadline, "for one aic op")
-      .Time("p2p-deadline", &s.p2p_deadline, "for one p2p op")
-      .Time("start-allowance", &s.start_allowance,
-            "how long an executor that is away is waited for")
-      .Time("kill-grace", &s.kill_grace, "from an op's deadline to the kill of its worker")
+            "folder of rank tables: a file ID.json defines the job ID while it exists (none)")
+      .Time("aic-deadline", &s.aic_deadline, "time limit of one aic op")
+      .Time("p2p-deadline", &s.p2p_deadline, "time limit of one p2p op")
+      .Time("start-allowance", &s.start_allowance, "how long to wait for a disconnected executor")
+      .Time("kill-grace", &s.kill_grace, "from an op's deadline until its worker is killed")
       .Time("agent-timeout", &s.agent_timeout,
-            "an agent that is silent this long is lost; its name is kept for it as long")
+            "an agent silent this long is lost; its name stays reserved as long again")
       .Time("reply-quiet", &s.reply_quiet,
-            "from a training agent's last reply to its job's next notification")
-      .Time("result-replay", &s.result_replay, "how old a result a late subscriber still gets")
+            "minimum time from a training agent's last reply to its job's next notification")
+      .Time("result-replay", &s.result_replay, "maximum age of a result sent to a late subscriber")
       .Text("job-roles", &o->job_roles, "ROLE,...",
-            "who may subscribe to job signals (" + o->job_roles + ")")
-      .Time("client-kept", &s.client_kept, "how long a subscriber's id lives without a stream")
+            "roles that may subscribe to job signals (" + o->job_roles + ")")
+      .Time("client-kept", &s.client_kept,
+            "how long a subscriber's id stays valid without a stream")
       .Time("deleted-kept", &s.deleted_kept,
-            "how long subscribers that come are told of a job that was deleted")
+            "how long new subscribers receive the deletion of a job")
       .Number("subscriptions-max", &o->subscriptions_max, 1, 1'000'000,
-              "job signals: streams in all")
+              "job signals: maximum number of streams")
       .Size(
           "subscriber-buffer", &o->subscriber_buffer, 1 << 10, std::int64_t{1} << 30,
-          "job signals that wait for a slow subscriber: above it only the newest of each job come")
+          "job signals queued for a slow subscriber; above it only the newest of each job is sent")
       .Time("idle-timeout", &o->coordinator.idle_timeout,
-            "a connection that takes nothing and answers no ping is closed after this")
+            "close a connection that accepts no data and answers no ping for this long")
       .Group("Agent")
       .Text("coordinator", &o->agent.coordinator, "HOST:PORT",
-            "the coordinator (127.0.0.1:8899; with both roles: its own)")
+            "address of the coordinator (127.0.0.1:8899; with both roles: its own)")
       .Text("node", &o->agent.node, "NAME",
-            "this node's name, as rank tables have it (the host name)")
+            "this node's name as rank tables spell it (the host name)")
       .Path("state-dir", &o->agent.state_dir, "FOLDER",
-            "identity and unsent results (agent in the state folder)")
-      .Time("stop-grace", &o->agent.stop_grace, "how long SIGTERM waits for the op under way")
+            "folder for identity and unsent results (agent in the state folder)")
+      .Time("stop-grace", &o->agent.stop_grace, "how long SIGTERM waits for the current op")
       .Choice("driver", &o->agent.driver.kind, {"auto", "host", "sim"},
-              "whose devices are tested (auto)")
+              "driver of the devices under test (auto)")
       .Number("host-devices", &o->host_devices, 0, 64,
-              "host: devices to make of this machine; 0: one a core, at least 2, at most 8")
-      .Seconds("host-seconds", &o->host_seconds, "host: how long each op works")
-      .Number("sim-devices", &o->sim_devices, 1, 64, "sim: how many devices")
-      .Number("sim-op-ms", &o->sim_op, 0, 86'400'000,
-              "sim: how long each op takes, in milliseconds")
+              "host: number of devices of this machine; 0: one per core, at least 2, at most 8")
+      .Seconds("host-seconds", &o->host_seconds, "host: duration of each op")
+      .Number("sim-devices", &o->sim_devices, 1, 64, "sim: number of devices")
+      .Number("sim-op-ms", &o->sim_op, 0, 86'400'000, "sim: duration of each op, in milliseconds")
       .Text("sim", &o->agent.driver.sim_plan, "PLAN",
-            "sim: outcomes, like 3:aic=faulty,5:p2p=hang (ok otherwise)");
+            "sim: outcomes, for example 3:aic=faulty,5:p2p=hang (default: ok)");
 }
 
-// A time of nothing would make a verdict of every test.
+// Rejects times so short that they alone would decide the result of every test.
 Status CheckTimes(const Settings& settings) {
   constexpr Ms kLeast = 100;
   const std::pair<const char*, Ms> times[] = {{"aic-deadline", settings.aic_deadline},
@@ -139,12 +136,12 @@ Status CheckTimes(const Settings& settings) {
   for (const auto& [flag, ms] : times) {
     if (ms >= kLeast) continue;
     return InvalidError("--" + std::string(flag) + ": " + DurationText(ms) +
-                        " is too short; at least 100ms are needed");
+                        " is too short; the minimum is 100ms");
   }
   return Status::Ok();
 }
 
-// "a,b" as the set of its names.
+// Parses "a,b" into the set of its names.
 Result<std::set<std::string, std::less<>>> ParseRoles(const std::string& text) {
   std::set<std::string, std::less<>> roles;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -152,7 +149,7 @@ Result<std::set<std::string, std::less<>>> ParseRoles(const std::string& text) {
     const std::string role = text.substr(begin, end - begin);
     if (const auto problem = IdProblem("role", role)) {
       return InvalidError("--job-roles: " + *problem +
-                          "; write names with commas between, like CCAgent,DefaultUser1");
+                          "; write names separated by commas, like CCAgent,DefaultUser1");
     }
     roles.insert(role);
     begin = end + 1;
@@ -160,14 +157,14 @@ Result<std::set<std::string, std::less<>>> ParseRoles(const std::string& text) {
   return roles;
 }
 
-// Fills in what no flag said.
+// Validates the options and fills in those that no flag set.
 Status Complete(Options* o, bool coordinator, bool agent) {
   if (Status times = CheckTimes(o->coordinator.settings); !times.ok()) return times;
   auto roles = ParseRoles(o->job_roles);
   if (!roles.ok()) return roles.status();
   o->coordinator.settings.job_roles = *std::move(roles);
   o->coordinator.settings.subscriptions_max = static_cast<std::size_t>(o->subscriptions_max);
-  // Beside the streams of stress tests.
+  // In addition to the subscriptions: 20,000 streams of stress tests.
   o->coordinator.limits.streams_max =
       std::max(o->coordinator.limits.streams_max, o->subscriptions_max + 20'000);
   o->coordinator.subscriber_buffer = static_cast<std::size_t>(o->subscriber_buffer);
@@ -201,7 +198,8 @@ LogLevel LevelOf(const std::string& name) {
   return LogLevel::kInfo;
 }
 
-// Thousands of agents are thousands of descriptors; the soft limit is often 1024.
+// Raises the soft limit on open files, often 1024, to the hard limit: thousands of agents need
+// thousands of descriptors.
 void RaiseFileLimit() {
   struct rlimit limit {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -209,8 +207,8 @@ void RaiseFileLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The signals that end the process. Blocked before any thread is made, so that every thread
-// inherits it.
+// Signals that stop the process. Create it before any other thread starts, so that every thread
+// inherits the blocked signals.
 class StopSignals {
  public:
   StopSignals() {
@@ -221,7 +219,7 @@ class StopSignals {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
   }
-  // True: one came within so many milliseconds.
+  // Waits at most `timeout_ms`; returns whether a signal arrived.
   bool Came(int timeout_ms) const {
     struct timespec wait {};
     wait.tv_sec = timeout_ms / 1000;
@@ -233,14 +231,15 @@ class StopSignals {
   sigset_t set_{};
 };
 
-// Returns when the agent has stopped; the first signal came already.
+// Stops the agent after the first signal and returns when it has stopped. Each further signal
+// forces the stop.
 void StopAgent(Agent* agent, const StopSignals& signals) {
   agent->RequestStop();
   bool forced = false;
   while (!agent->Wait(50)) {
     if (!signals.Came(1)) continue;
     if (!forced)
-      LogWarn("asked to stop again: ending the tests under way and making their devices safe");
+      LogWarn("second stop signal: ending the running tests and making their devices safe");
     forced = true;
     agent->ForceStop();
   }
@@ -271,7 +270,7 @@ int Serve(Options* options, bool with_coordinator, bool with_agent) {
   }
   while (!signals.Came(1000)) {
     if (agent && agent->Wait(0)) {
-      LogError("the agent has stopped by itself");
+      LogError("the agent stopped unexpectedly");
       return kExitFailed;
     }
   }
@@ -296,7 +295,7 @@ int RunDaemon(Args args) {
   const bool coordinator = options.role.find("coordinator") != std::string::npos;
   const bool agent = options.role.find("agent") != std::string::npos;
   SetLogLevel(LevelOf(options.log_level));
-  // An option of a driver is judged before anything starts.
+  // Validates the driver's options, too, before anything starts.
   if (const Status status = Complete(&options, coordinator, agent); !status.ok()) {
     return flags.Wrong(status.text());
   }

@@ -5,7 +5,8 @@
 
 namespace assay {
 
-// Runs `assay --role=...` until it is stopped; returns the exit status.
+// Runs `assay --role=...` until it is stopped; returns the exit status. Call it from the main
+// thread before any other thread starts: it blocks SIGTERM and SIGINT for all threads.
 int RunDaemon(Args args);
 
 }  // namespace assay

@@ -33,14 +33,14 @@ Status MakeFolders(const std::string& folder) {
     if (mkdir(part.c_str(), 0755) == 0) continue;
     const int error = errno;
     if (IsFolder(part)) continue;
-    return UnavailableError("cannot make the folder " + ShownEnd(part, 200) + ": " +
+    return UnavailableError("cannot create the folder " + ShownEnd(part, 200) + ": " +
                             std::strerror(error));
   }
   return Status::Ok();
 }
 
 Result<std::string> StateFolder() {
-  // systemd may name several, separated by colons; the first is ours.
+  // systemd may set several paths, separated by colons. The first one is used.
   const std::string given = Environment("STATE_DIRECTORY");
   if (!given.empty()) return given.substr(0, given.find(':'));
   if (MakeFolders(kSystemFolder).ok() && access(kSystemFolder, W_OK) == 0) {
@@ -51,7 +51,7 @@ Result<std::string> StateFolder() {
     const std::string home = Environment("HOME");
     if (home.empty()) {
       return NotFoundError(
-          "no place for state: /var/lib/assay cannot be written and HOME is not set; name one with "
+          "no folder for state: /var/lib/assay is not writable and HOME is not set; name one with "
           "--db and --port-file (coordinator) or --state-dir (agent)");
     }
     folder = home + "/.local/state";

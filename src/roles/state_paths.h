@@ -1,6 +1,6 @@
-// Where a role keeps its state when no flag says: $STATE_DIRECTORY (systemd), else /var/lib/assay
-// if this user can write there, else the user's own state folder ($XDG_STATE_HOME/assay,
-// ~/.local/state/assay).
+// Default location of a role's state: $STATE_DIRECTORY (systemd), else /var/lib/assay if this user
+// can write there, else the user's own state folder ($XDG_STATE_HOME/assay, or
+// ~/.local/state/assay). Flags override it.
 #pragma once
 
 #include <string>
@@ -9,9 +9,12 @@
 
 namespace assay {
 
-// The folder, made if it was missing. Errors name the folder and say which flag names another one.
+// Returns the folder. Creates it if it is missing, except $STATE_DIRECTORY, which systemd creates.
+// kUnavailable: the folder cannot be created; the text names it. kNotFound: there is no candidate;
+// the text names the flags that select a folder.
 Result<std::string> StateFolder();
-// Makes `folder` and those above it, readable by others: the database is queried by other users.
+// Creates `folder` and its missing parents, readable by others (mode 0755 less the umask): other
+// users query the database.
 Status MakeFolders(const std::string& folder);
 
 }  // namespace assay

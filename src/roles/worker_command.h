@@ -1,11 +1,13 @@
-// `assay worker --in=N --out=N`: what an agent starts for one device. Not for people.
+// `assay worker --in=N --out=N`: the process that an agent starts for one device; N are file
+// descriptors. Internal: users do not run it.
 #pragma once
 
 #include <optional>
 
 namespace assay {
 
-// The exit status, if these are the words of a worker.
+// Runs the worker and returns its exit status if the arguments are those of a worker. Otherwise
+// returns no value.
 std::optional<int> RunIfWorker(int argc, char** argv);
 
 }  // namespace assay

@@ -17,22 +17,21 @@
 namespace assay {
 namespace {
 
-// Pages of 4 KiB: worth copying when nothing else is to do; not to be put off any longer; somebody
-// keeps it from being used again.
-constexpr int kLogWorth = 1'000;
-constexpr int kLogUrgent = 16'384;
-constexpr int kLogLong = 65'536;
+// Lengths of the log, in pages of 4 KiB.
+constexpr int kLogWorth = 1'000;    // checkpoint while there is no work
+constexpr int kLogUrgent = 16'384;  // checkpoint after the commit
+constexpr int kLogLong = 65'536;    // warn: a reader prevents the reuse of the log
 constexpr std::int64_t kLogKeptBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kCacheKib = 32 * 1024;
-// Above so many bytes of it none is kept in quiet moments: a burst must not be remembered for ever.
+// Idle frees a cache above this size, in bytes, so that a burst does not occupy memory forever.
 constexpr int kCacheKept = 4 << 20;
 constexpr auto kQuickCheckTime = std::chrono::seconds(1);
 
 std::string SystemError(int error) { return std::generic_category().message(error); }
 
-// Its folder must exist, the file need not.
+// The absolute path of `file`. Its folder must exist, the file need not.
 Result<std::string> AbsolutePath(const std::string& file) {
-  if (file.empty()) return InvalidError("the database has no file name: name one");
+  if (file.empty()) return InvalidError("the file name of the database is empty: name a file");
   std::error_code error;
   const std::filesystem::path path = std::filesystem::weakly_canonical(file, error);
   if (error)
@@ -40,7 +39,7 @@ Result<std::string> AbsolutePath(const std::string& file) {
   const std::filesystem::path folder = path.parent_path();
   if (!std::filesystem::is_directory(folder, error)) {
     return NotFoundError("database " + file + ": the folder " + folder.string() +
-                         " does not exist: make it first, or name another file");
+                         " does not exist: create it first, or name another file");
   }
   return path.string();
 }
@@ -52,8 +51,8 @@ std::uint32_t BigEndian(const unsigned char* at) {
 
 Status NewerError(const std::string& file, std::int64_t version, const Schema& schema) {
   return ConflictError("database " + file + " has schema version " + std::to_string(version) +
-                       ", this program knows versions up to " + std::to_string(schema.version) +
-                       ": start a newer program, or name another file");
+                       ", this program supports versions up to " + std::to_string(schema.version) +
+                       ": start a newer version of the program, or name another file");
 }
 
 Status MovedError(const std::string& file) {
@@ -66,8 +65,8 @@ Status ForeignError(const std::string& file) {
                       " is an SQLite database of another program: name another file");
 }
 
-// Whether there is a database of ours, by its first bytes (sqlite.org/fileformat2.html, 1.3);
-// false: nothing is there, or an empty file. What is refused is not touched.
+// Whether `file` is a database of ours, according to its header (sqlite.org/fileformat2.html, 1.3).
+// False if it does not exist or is empty; an error if it must be refused. Never changes the file.
 Result<bool> Exists(const std::string& file, const Schema& schema) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
@@ -148,7 +147,7 @@ DatabaseFile::~DatabaseFile() {
   if (!status.ok()) LogError(status.text());
 }
 
-// Under another name first: the file is there only when it is complete.
+// Creates the file under another name and renames it: it has its name only when it is complete.
 Status DatabaseFile::Create(mode_t mode) {
   const std::string unfinished = file_ + ".new";
   RemoveWithLogs(unfinished);
@@ -157,12 +156,12 @@ Status DatabaseFile::Create(mode_t mode) {
     RemoveWithLogs(unfinished);
     return status;
   }
-  // Logs of a database that somebody removed would be played into the new one.
+  // SQLite would replay the log of a removed database into the new one.
   for (const char* suffix : {"-wal", "-shm", "-journal"}) unlink((file_ + suffix).c_str());
   if (rename(unfinished.c_str(), file_.c_str()) != 0) {
     const int error = errno;
     RemoveWithLogs(unfinished);
-    return UnavailableError("database " + file_ + ": cannot make it: " + SystemError(error) +
+    return UnavailableError("database " + file_ + ": cannot create it: " + SystemError(error) +
                             ": make its folder writable for this user");
   }
   return SyncFolder(file_);
@@ -182,7 +181,7 @@ Status DatabaseFile::CreateNew(const std::string& path, mode_t mode) {
   if (status.ok()) status = database.SetPragma("user_version", schema_.version);
   if (status.ok()) status = database.Exec(schema_.create_sql);
   if (status.ok()) status = transaction.Commit();
-  // From here on the file says itself that it has a log.
+  // From here on the header of the file states that it has a log.
   if (status.ok()) status = database.SetWal();
   if (status.ok()) status = database.Close();
   return status;
@@ -194,10 +193,10 @@ bool DatabaseFile::usable() const {
 }
 
 Status DatabaseFile::Reopen() {
-  // The old connection may be the last way to what was stored (/proc/PID/fd).
+  // Keep the old connection: its descriptor may be the last access to the data (/proc/PID/fd).
   if (moved_ && access(file_.c_str(), F_OK) != 0) return MovedError(file_);
   if (database_ != nullptr) {
-    // What a broken connection still says is of no use; a new one follows.
+    // An error of the broken connection does not matter: a new connection replaces it.
     const Status closed = database_->Close();
     if (!closed.ok()) LogWarn(closed.text());
     database_.reset();
@@ -209,7 +208,7 @@ Status DatabaseFile::Connect() {
   Result<std::unique_ptr<Database>> opened = Database::Open(file_, Database::Access::kReadWrite);
   if (!opened.ok()) return opened.status();
   std::unique_ptr<Database> database = std::move(opened).value();
-  // Until it is known to be ours, not even the close may change it.
+  // Before Admit has accepted the file, not even closing it may change it.
   Status status = database->SetCheckpointOnClose(false);
   if (status.ok()) status = Admit(database.get());
   if (status.ok()) status = database->KeepWalOnClose();
@@ -219,12 +218,12 @@ Status DatabaseFile::Connect() {
   if (status.ok()) status = database->SetPragma("cache_size", -kCacheKib);
   if (status.ok()) status = database->SetPragma("journal_size_limit", kLogKeptBytes);
   if (!status.ok()) return status;
-  // Instead of the automatic checkpoint, which would run in the middle of a commit.
+  // Replaces the automatic checkpoint, which would run in the middle of a commit.
   sqlite3_wal_hook(
       database->handle(),
       [](void* self, sqlite3*, const char*, int frames) {
         auto* file = static_cast<DatabaseFile*>(self);
-        if (frames < file->log_) file->copied_ = 0;  // it was begun again
+        if (frames < file->log_) file->copied_ = 0;  // the log was restarted
         file->log_ = frames;
         return SQLITE_OK;
       },
@@ -236,7 +235,8 @@ Status DatabaseFile::Connect() {
   return Status::Ok();
 }
 
-// By the database as it is with its log, which the first bytes of the file may not show yet.
+// Checks the database including its log: the header of the file may not contain the newest version
+// yet.
 Status DatabaseFile::Admit(Database* database) {
   Result<std::int64_t> application = database->ReadInt("PRAGMA application_id");
   if (!application.ok()) return application.status();
@@ -263,7 +263,7 @@ Status DatabaseFile::Migrate(Database* database) {
   }
   if (version != schema_.version) {
     return InvalidError("database " + file_ + " has schema version " + std::to_string(*found) +
-                        ", from which no way leads to version " + std::to_string(schema_.version) +
+                        ", which cannot be migrated to version " + std::to_string(schema_.version) +
                         ": name another file");
   }
   status = database->SetPragma("user_version", version);
@@ -274,7 +274,7 @@ Status DatabaseFile::Migrate(Database* database) {
   return Status::Ok();
 }
 
-// For so long as a start can wait: a big database is checked in part.
+// Limited to kQuickCheckTime, which a start can afford: a large database is checked in part.
 Status DatabaseFile::QuickCheck() {
   auto until = std::chrono::steady_clock::now() + kQuickCheckTime;
   sqlite3_progress_handler(
@@ -294,7 +294,7 @@ Status DatabaseFile::QuickCheck() {
   }
   sqlite3_progress_handler(database_->handle(), 0, nullptr, nullptr);
   if (database_->must_reopen()) return status;
-  if (problem.empty() || problem == "ok") return Status::Ok();  // empty: out of time
+  if (problem.empty() || problem == "ok") return Status::Ok();  // empty: the time was over
   return InternalError("database " + file_ + " is damaged (" + problem +
                        "): check the disk, then restore a copy or move the file away");
 }
@@ -320,10 +320,11 @@ void DatabaseFile::AfterCommit() {
 void DatabaseFile::Checkpoint() {
   if (database_ == nullptr) return;
   const Result<Database::Checkpointed> done = database_->Checkpoint();
-  // Not tried again before the log has grown by as much, whatever came of it.
+  // Successful or not, the next attempt waits until the log has grown by as much again.
   copied_ = log_;
   if (!done.ok()) {
-    if (!said_trouble_) LogWarn(done.status().text() + ": the log grows meanwhile");
+    if (!said_trouble_)
+      LogWarn(done.status().text() + ": the log grows until a checkpoint succeeds");
     said_trouble_ = true;
     return;
   }
@@ -331,7 +332,7 @@ void DatabaseFile::Checkpoint() {
   const bool too_long = done->frames >= kLogLong && done->copied < done->frames;
   if (too_long && !said_long_) {
     LogWarn("database " + file_ + ": its log has grown to " + std::to_string(done->frames / 256) +
-            " MiB because a program reads without an end: end old sqlite3 shells");
+            " MiB because a reader does not end its transaction: close old sqlite3 shells");
   }
   said_long_ = too_long;
 }

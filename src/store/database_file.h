@@ -1,13 +1,13 @@
-// A database file that this process owns: locked against a second process, known to be ours and of
-// the right version, in WAL mode with full sync, and checkpointed by this one connection only.
+// A database file that this process owns: locked against a second process, verified to be ours and
+// of a supported version, in WAL mode with full sync, and checkpointed by this one connection only.
 //
-// 1. A file is refused and left byte for byte as it was when it is not an SQLite database, belongs
-//    to another program (application_id), or has a newer schema. A new file is complete from the
-//    moment it has its name. An older one is migrated in one transaction.
-// 2. Nobody else checkpoints or writes in this process: SQLite before 3.51.3 can lose commits when
-//    two connections do both at once (sqlite.org/wal.html, "The WAL-Reset Bug").
-// 3. The log and its index (-wal, -shm) stay when the file is closed, so that shells of users who
-//    may not write here can read at any moment. They have the mode of the database file.
+// 1. Open refuses a file, and leaves it byte for byte unchanged, if it is not an SQLite database,
+//    belongs to another program (application_id), or has a newer schema. A new file is complete
+//    from the moment it has its name. An older one is migrated in one transaction.
+// 2. No other connection of this process checkpoints or writes: SQLite before 3.51.3 can lose
+//    commits when two connections do both at once (sqlite.org/wal.html, "The WAL-Reset Bug").
+// 3. The log and its index (-wal, -shm) remain when the file is closed, so that shells of users
+//    without write permission can read at any time. They have the mode of the database file.
 //
 // Thread safety: none; one thread owns it.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace assay {
 
-// Leads from version `from` to `from` + 1.
+// Migrates from version `from` to `from` + 1.
 struct Migration {
   int from;
   const char* sql;
@@ -34,14 +34,14 @@ struct Migration {
 struct Schema {
   std::int32_t application_id;
   int version;             // PRAGMA user_version
-  const char* create_sql;  // makes an empty database one of this version
+  const char* create_sql;  // creates this version in an empty database
   std::span<const Migration> migrations;
 };
 
 class DatabaseFile {
  public:
-  // Makes the file, with `mode` whatever the umask, when it does not exist or is empty; its folder
-  // must exist. REQUIRES: no connection of this process to `file` is open.
+  // Creates the file if it does not exist or is empty, with `mode` regardless of the umask. Its
+  // folder must exist. REQUIRES: no connection of this process to `file` is open.
   static Result<std::unique_ptr<DatabaseFile>> Open(const std::string& file, const Schema& schema,
                                                     mode_t mode);
   ~DatabaseFile();
@@ -49,18 +49,19 @@ class DatabaseFile {
   const std::string& file() const { return file_; }  // absolute
   Database& database() { return *database_; }        // REQUIRES: usable
 
-  // False after a failure from which the connection does not recover: Reopen. REQUIRES of Reopen:
-  // no Statement is alive.
+  // False after a failure from which the connection does not recover. Call Reopen then.
   bool usable() const;
+  // REQUIRES: no Statement is alive.
   Status Reopen();
 
-  // An error when the file is no longer where it was opened: whoever looks for what is stored would
-  // look in vain. It can be used again, after Reopen, once a database of ours is there.
+  // Fails if the file is no longer at the path where it was opened: readers would not find there
+  // what is stored. The file is usable again after a Reopen, once a database of ours is there.
   Status CheckInPlace();
 
-  // Copies the log into the database once it is worth it. For moments without work.
+  // Copies the log into the database if it is long enough to be worth it, and frees a large cache.
+  // Call it while there is no work.
   void Idle();
-  // The same, but only when the log has grown so long that it cannot wait.
+  // Copies the log into the database only if it is too long to wait for Idle.
   void AfterCommit();
 
   Status Close();  // REQUIRES: no Statement is alive
@@ -83,9 +84,9 @@ class DatabaseFile {
   std::unique_ptr<Database> database_;
   bool moved_ = false;
 
-  // In frames, that is pages, of the log.
-  int log_ = 0;     // its length after the last commit
-  int copied_ = 0;  // of these are in the database
+  // In frames of the log; a frame is a page.
+  int log_ = 0;     // length after the last commit
+  int copied_ = 0;  // length at the last checkpoint attempt; 0 after the log restarts
   bool said_trouble_ = false;
   bool said_long_ = false;
 };

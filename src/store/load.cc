@@ -11,8 +11,8 @@
 namespace assay {
 namespace {
 
-// A database that a person edited or a disk damaged must not become a wrong state: whatever cannot
-// be understood ends the loading.
+// Loads the tables one by one. The first invalid row ends the load with an error, because a
+// database that a user edited or a disk damaged must not become a wrong state.
 class Loader {
  public:
   explicit Loader(Database* database) : database_(*database) {}
@@ -36,7 +36,7 @@ class Loader {
  private:
   using Table = std::shared_ptr<RankTable>;
 
-  // Calls `each(rows)`, which says whether the row makes sense.
+  // Calls `each(rows)` for every row. It returns whether the row is valid.
   template <class Each>
   Status ForEach(const char* sql, const char* what, Each each) {
     Result<Statement> statement = Statement::Prepare(database_, sql);
@@ -46,7 +46,7 @@ class Loader {
       if (!each(rows)) {
         return InternalError("database " + database_.file() + ": " + what + " of \"" +
                              std::string(rows.Text(0).substr(0, 100)) +
-                             "\" cannot be understood: restore a copy, or move the file away");
+                             "\" is not valid: restore a copy, or move the file away");
       }
     }
     return rows.status();
@@ -61,7 +61,7 @@ class Loader {
     return out->bits() == value;
   }
 
-  // The first columns of both kinds of jobs.
+  // Reads the first columns, which are the same for jobs and deleted jobs.
   template <class AnyJob>
   static bool ReadSpec(const Rows& rows, AnyJob* job) {
     job->spec.id = rows.Text(0);
@@ -132,7 +132,7 @@ class Loader {
                    });
   }
 
-  // It is derived from the text, which was accepted when it was stored.
+  // Derives `hccl` from the text of the table, which was accepted when it was stored.
   static bool MakeHccl(Job* job) {
     if (job->table_text.empty()) return true;
     const TableReading reading = ReadRankTable(job->table_text, "");
@@ -141,7 +141,7 @@ class Loader {
     return true;
   }
 
-  // Rows of one job come one after the other.
+  // The table of `job`. It is cached, because the rows of one job follow each other.
   RankTable* TableOf(std::string_view job) {
     if (table_ == nullptr || job != table_job_) {
       const auto found = tables_.find(std::string(job));
@@ -228,7 +228,8 @@ class Loader {
     return run_->state == RunState::kClosed ? nullptr : run_;
   }
 
-  // CROSS JOIN: from the few open runs to their rows, never through all rows there have ever been.
+  // CROSS JOIN makes SQLite go from the few open runs to their rows; it must not scan all rows ever
+  // stored.
   Status LoadParts() {
     return ForEach(
         "SELECT p.run, p.part, p.node, p.agent, p.identity, p.state"
@@ -279,7 +280,7 @@ class Loader {
           const std::optional<Op> op = OpFromWire(rows.Int(2));
           const std::optional<OutcomeCode> code = OutcomeCodeFromInt(rows.Int(3));
           if (run == nullptr || !op || !code) return false;
-          // Both come in the order of their ranks.
+          // Outcomes and ranks are both in order of rank.
           while (rank_ < run->ranks.size() && run->ranks[rank_].rank < rows.Int(1)) ++rank_;
           if (rank_ == run->ranks.size() || run->ranks[rank_].rank != rows.Int(1)) return false;
           RankTest& test = run->ranks[rank_];
@@ -336,7 +337,7 @@ class Loader {
         });
   }
 
-  // SQLite remembers the highest number that `runs` ever had.
+  // SQLite stores the highest number that `runs` ever contained.
   Status LoadNextRun() {
     return ForEach("SELECT seq FROM sqlite_sequence WHERE name = 'runs'", "the number of runs",
                    [this](const Rows& rows) {
@@ -351,9 +352,9 @@ class Loader {
   Database& database_;
   const std::shared_ptr<const std::string> not_ready_ =
       std::make_shared<const std::string>(kHcclInitializing);
-  std::unordered_map<std::string, Table> tables_;  // of every job
+  std::unordered_map<std::string, Table> tables_;  // by job
 
-  // Where the rows have come to.
+  // Position in the rows of the current query.
   std::string table_job_;
   RankTable* table_ = nullptr;
   std::unordered_map<std::string_view, std::uint32_t> node_index_;

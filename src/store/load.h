@@ -1,4 +1,4 @@
-// Reads back what record_writer.h wrote.
+// Loads what RecordWriter (record_writer.h) wrote.
 #pragma once
 
 #include "base/status.h"
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// kInternal: a row cannot be what this program wrote; the text names it.
+// kInternal: a row is not one that this program writes; the text names it.
 Result<Durable> LoadDurable(Database* database);
 
 }  // namespace assay

@@ -13,7 +13,7 @@ constexpr char kJobColumns[] =
     "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, ranks, nodes,"
     " created, updated, last_run FROM jobs ";
 
-// Open runs are counted now, closed ones were when they closed.
+// The counts of closed runs are stored. Those of open runs are computed here.
 constexpr char kRunColumns[] =
     "SELECT run, job, state, executor, ops, ranks, expected, created, started, ended, deadline,"
     " coalesce(ok, (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = 0)),"

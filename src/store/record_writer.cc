@@ -19,7 +19,7 @@ constexpr char kPutJob[] =
     " has_trainer = excluded.has_trainer, created = excluded.created, updated = excluded.updated,"
     " ended = excluded.ended, last_run = excluded.last_run, last_reply = excluded.last_reply,"
     " owing_until = excluded.owing_until";
-// A new header is no longer counted: CountClosed does it anew.
+// A new header clears the counts; CountClosed stores them again.
 constexpr char kPutRun[] =
     "INSERT INTO runs (run, job, state, executor, ops, ranks, expected, cancelled, created,"
     " notify_after, start_by, started, deadline, ended, message)"
@@ -38,7 +38,7 @@ constexpr char kPutNode[] =
     " identity = excluded.identity, version = excluded.version, host_name = excluded.host_name,"
     " fqdn = excluded.fqdn, driver = excluded.driver, addresses = excluded.addresses";
 
-// Of an event: what does not apply is NULL.
+// A field that does not apply to an event is NULL.
 std::optional<std::string_view> IfAny(const std::string& text) {
   if (text.empty()) return std::nullopt;
   return text;
@@ -277,8 +277,8 @@ Status RecordWriter::PutOne(RunId run, std::int32_t rank, Op op, const Outcome& 
                               outcome.detail);
 }
 
-// Counting a run of 65,536 ranks takes tenths of a second: once, when it closes, not whenever
-// somebody lists the runs.
+// Stores the counts of a closed run. Counting a run of 65,536 ranks takes tenths of a second, so it
+// is done once, when the run closes, and not each time runs are listed.
 Status RecordWriter::CountClosed(RunId run) {
   {
     Rows closed = sql_.is_closed.Query(run);

@@ -1,4 +1,7 @@
-// Turns records into rows. All statements of the writing side stand in record_writer.cc.
+// Writes records as rows. record_writer.cc contains every statement that writes to the
+// coordinator's tables.
+//
+// Thread safety: none.
 #pragma once
 
 #include <memory>
@@ -59,7 +62,7 @@ class RecordWriter {
         drop_unlisted_device;
     Statement add_event;
   } sql_;
-  std::set<RunId> touched_;  // by this batch's headers and outcomes
+  std::set<RunId> touched_;  // runs of which this batch has a header or an outcome
 };
 
 }  // namespace assay

@@ -12,8 +12,7 @@ constexpr char kSpoolSql[] =
 
 }  // namespace
 
-// A change of the statements after a release needs a new version here and a Migration with the
-// statements that lead to it.
+// After a release, a change of the statements needs a new version here and a Migration to it.
 const Schema& StoreSchema() {
   static constexpr Schema kSchema{kStoreApplicationId, 1, kStoreSql, {}};
   return kSchema;

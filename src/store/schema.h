@@ -1,5 +1,6 @@
-// What our two databases are: their numbers, their versions, the statements that make them and the
-// migrations that lead to them. The statements are in schema.sql and spool.sql, compiled in.
+// The schemas of the coordinator's and the agent's database: application id, version, the
+// statements that create the version and the migrations to it. The statements are compiled in from
+// schema.sql and spool.sql.
 #pragma once
 
 #include <cstdint>

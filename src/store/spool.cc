@@ -35,8 +35,8 @@ Result<std::string> RandomUuid() {
 
 }  // namespace
 
-// All statements of the spool's writing side. They mean what Apply (core/node/supervisor.h) means:
-// what is said of a run, rank or op that is not there is nothing.
+// Writes records to the agent's tables, with the meaning that Apply (core/node/supervisor.h) gives
+// them: a record about a run, rank or op that does not exist has no effect.
 class SpoolWriter {
  public:
   explicit SpoolWriter(Database* database) : database_(*database) {}
@@ -78,7 +78,7 @@ class SpoolWriter {
     const Assign& assign = record.assign;
     Status status = put_run_.Run(assign.run, assign.job, assign.aic_deadline, assign.p2p_deadline,
                                  assign.kill_grace);
-    if (!status.ok() || database_.changes() == 0) return status;  // it was there
+    if (!status.ok() || database_.changes() == 0) return status;  // the run exists already
     for (const AssignedRank& rank : assign.ranks) {
       status = put_rank_.Run(assign.run, rank.rank, rank.device, rank.ops.bits());
       if (!status.ok()) return status;

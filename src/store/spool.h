@@ -1,8 +1,7 @@
-// The agent's database: who it is, and what it owes the coordinator.
+// The agent's database: its identity, its assigned runs and their outcomes.
 //
-// The same promises as store.h: what Commit answered with ok survives, a failed one has changed
-// nothing. An outcome, once stored, never changes and is kept, acknowledged or not, until
-// SpoolDrop.
+// 1. As in store.h: the records of a successful Commit survive; a failed Commit changes nothing.
+// 2. A stored outcome never changes. It remains, acknowledged or not, until SpoolDrop.
 //
 // Thread safety: none; the agent's loop owns it.
 #pragma once
@@ -21,21 +20,22 @@ class SpoolWriter;
 
 class Spool {
  public:
-  // Makes the file, for this user alone, when it does not exist; its folder must. kConflict: in use
-  // by another agent, or of a newer version; kInvalid: not an agent's database.
+  // Creates the file, accessible to this user only, if it does not exist. Its folder must exist.
+  // kConflict: another agent uses the file, or its version is newer; kInvalid: it is not an agent's
+  // database.
   static Result<std::unique_ptr<Spool>> Open(const std::string& file);
   ~Spool();
 
-  // Made at random with the file, the same ever after: a UUID.
+  // A random UUID, created with the file and never changed.
   const std::string& identity() const { return identity_; }
 
   Status Commit(const std::vector<SpoolRecord>& records);
 
-  // SpooledRun::assign has everything but its ranks, which are in SpooledRun::ranks, in the order
-  // in which they were assigned.
+  // Returns all stored runs. SpooledRun::assign has no ranks; they are in SpooledRun::ranks, in
+  // ascending order.
   Result<Spooled> Load();
 
-  void Idle();  // as Store::Idle
+  void Idle();  // see Store::Idle
   Status Close();
 
  private:
@@ -44,7 +44,7 @@ class Spool {
   Status ReadIdentity();
 
   std::unique_ptr<DatabaseFile> file_;
-  std::unique_ptr<SpoolWriter> writer_;  // null: the connection must be opened anew
+  std::unique_ptr<SpoolWriter> writer_;  // null: the next call makes it usable again
   std::string identity_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 Status Damaged(const Database& database, std::int64_t run) {
   return InternalError("database " + database.file() + ": run " + std::to_string(run) +
-                       " cannot be understood: restore a copy, or move the file away");
+                       " is not valid: restore a copy, or move the file away");
 }
 
 Status LoadRuns(Database* database, Spooled* spooled) {
@@ -29,7 +29,7 @@ Status LoadRuns(Database* database, Spooled* spooled) {
   return rows.status();
 }
 
-// A row for each op of which something is known, or one with op NULL.
+// The query returns one row for each stored op of a rank, or one row with op NULL if there is none.
 Status LoadRanks(Database* database, Spooled* spooled) {
   Result<Statement> select = Statement::Prepare(
       *database,

@@ -30,12 +30,13 @@ Explanation Explain(int code, int system_error) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {Code::kUnavailable, "it is used by another process",
-              "end whatever writes to it (read it with sqlite3 -readonly)"};
+              "end the process that writes to it (read it with sqlite3 -readonly)"};
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      return {Code::kUnavailable, "it cannot be opened",
-              "see that the file and its folder exist and are readable and writable for this user"};
+      return {
+          Code::kUnavailable, "it cannot be opened",
+          "check that the file and its folder exist and are readable and writable for this user"};
     case SQLITE_NOTADB:
       return {Code::kInvalid, "it is not an SQLite database", "name another file"};
     case SQLITE_CORRUPT:
@@ -45,11 +46,11 @@ Explanation Explain(int code, int system_error) {
       if (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG) {
         return kDiskFull;
       }
-      return {Code::kUnavailable, "the disk does not work", "check it and the system's log"};
+      return {Code::kUnavailable, "the disk reports an error", "check the disk and the system log"};
     case SQLITE_NOMEM:
       return {Code::kExhausted, "out of memory", "free some memory"};
     case SQLITE_TOOBIG:
-      return {Code::kExhausted, "a value is too big", "give less at once"};
+      return {Code::kExhausted, "a value is too big", "use smaller values"};
     default:
       return {Code::kInternal, "unexpected error", "report it with this line"};
   }
@@ -63,8 +64,8 @@ std::string ErrorText(const std::string& file, std::string_view doing, const Exp
   return text.append("): ").append(why.advice);
 }
 
-// Of these a connection does not recover by itself. I/O errors and full disks are not among them:
-// they are rolled back, and what a failed sync left in the log the next commit writes over.
+// Whether a connection cannot recover from the error. It recovers from I/O errors and full disks:
+// they are rolled back, and the next commit overwrites what a failed sync left in the log.
 bool LeavesConnectionUseless(int code) {
   switch (code & 0xff) {
     case SQLITE_CORRUPT:
@@ -131,7 +132,7 @@ Status Database::Configure() {
     Status status = SetOption(option.option, option.on, option.name);
     if (!status.ok()) return status;
   }
-  // Statement journals and sorts never need a second disk.
+  // MEMORY: statement journals and sorts never need space on another disk.
   return SetPragma("temp_store", 2);
 }
 
@@ -190,7 +191,7 @@ Status Database::SetPragma(std::string_view name, std::int64_t value) {
   Result<std::int64_t> now = ReadInt(read);
   if (!now.ok()) return now.status();
   if (*now != value) {
-    return InternalError("database " + file_ + ": " + text + " has no effect: it stays " +
+    return InternalError("database " + file_ + ": " + text + " has no effect: the value is still " +
                          std::to_string(*now));
   }
   return Status::Ok();
@@ -204,7 +205,7 @@ Status Database::SetWal() {
   if (!rows.status().ok()) return rows.status();
   if (done) return Status::Ok();
   return UnsupportedError("database " + file_ +
-                          ": cannot keep a write-ahead log here: put it on a local disk");
+                          ": cannot use a write-ahead log here: put the file on a local disk");
 }
 
 Result<Database::Checkpointed> Database::Checkpoint() {
@@ -231,7 +232,7 @@ std::int64_t Database::changes() const { return sqlite3_changes(handle_); }
 
 Status Database::Failure(int code, std::string_view doing) const {
   if (LeavesConnectionUseless(code)) must_reopen_ = true;
-  // The connection's own text says more, if it is about this error.
+  // The connection's own text has more detail, if it is about this error.
   const bool mine = handle_ != nullptr && (sqlite3_errcode(handle_) & 0xff) == (code & 0xff);
   const char* text = mine ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   const bool from_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
@@ -276,7 +277,7 @@ int Statement::BindInt(int index, std::int64_t value) {
 }
 
 int Statement::BindOne(int index, std::string_view text) {
-  // A null pointer would be NULL.
+  // A null pointer would be bound as NULL.
   const char* data = text.data() == nullptr ? "" : text.data();
   return sqlite3_bind_text64(handle_, index, data, text.size(), SQLITE_STATIC, SQLITE_UTF8);
 }

@@ -1,8 +1,8 @@
 // A thin layer over SQLite's C API: a connection, prepared statements, transactions.
 //
 // Every connection has extended result codes, foreign keys on, double-quoted strings off, an
-// untrusted schema and a busy timeout; whatever is set is read back. Errors name the file, what was
-// being done, SQLite's text and what to do about it.
+// untrusted schema and a busy timeout; every option and PRAGMA that is set is read back. Errors
+// name the file, the operation, SQLite's text and the remedy.
 //
 // Thread safety: none; a connection and its statements belong to one thread at a time. Lifetime: a
 // Database outlives its Statements, a Statement its Rows.
@@ -38,34 +38,35 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  Status Close();  // an error while a Statement is alive
+  Status Close();  // fails while a Statement is alive
 
-  Status Exec(const char* sql);                        // one or more statements, no rows wanted
-  Result<std::int64_t> ReadInt(std::string_view sql);  // the first column of the first row
+  Status Exec(const char* sql);  // one or more statements; their rows are dropped
+  Result<std::int64_t> ReadInt(std::string_view sql);           // the first column of the first row
   Status SetPragma(std::string_view name, std::int64_t value);  // and reads it back
   Status SetWal();
   Status SetCheckpointOnClose(bool on);
   Status KeepWalOnClose();
 
-  // Copies what it can of the log into the database without waiting for anybody.
+  // Copies as much of the log into the database as is possible without waiting for other
+  // connections.
   struct Checkpointed {
-    int frames = 0;  // in the log
-    int copied = 0;
+    int frames = 0;  // length of the log
+    int copied = 0;  // of these are in the database now
   };
   Result<Checkpointed> Checkpoint();
 
-  // Frees the pages that are kept for the next statement, when they take more than so many bytes.
+  // Frees the page cache if it takes more than `bytes`.
   void ShrinkCache(int bytes);
 
   bool in_transaction() const;
-  std::int64_t changes() const;  // rows that the last INSERT, UPDATE or DELETE changed itself
+  std::int64_t changes() const;  // rows that the last INSERT, UPDATE or DELETE changed directly
   const std::string& file() const { return file_; }
   sqlite3* handle() const { return handle_; }
 
   // The error of a call that returned `code`. `doing` completes "cannot ...".
   Status Failure(int code, std::string_view doing) const;
-  // A failure since the opening may have left the connection useless (damage, the file replaced):
-  // open a new one.
+  // True if a failure since Open may have left the connection unusable (damage, a replaced file).
+  // Open a new one then.
   bool must_reopen() const { return must_reopen_; }
 
  private:
@@ -80,9 +81,9 @@ class Database {
 
 class Rows;
 
-// Prepared once, run often. Parameters are bound in order: integers, enums, bools, texts,
-// std::nullopt (NULL) and optionals. Bound texts are not copied: they must live until Run
-// returns or the Rows are gone.
+// A prepared statement: prepared once, run often. Parameters are bound in order: integers, enums,
+// bools, texts, std::nullopt (NULL) and optionals. Bound texts are not copied: they must live until
+// Run returns or the Rows are destroyed.
 class Statement {
  public:
   Statement() = default;
@@ -91,7 +92,7 @@ class Statement {
   Statement(Statement&& other) noexcept;
   Statement& operator=(Statement&& other) noexcept;
 
-  // To its end; rows are thrown away. The statement is reset whatever happens.
+  // Runs the statement to its end and drops its rows. Resets the statement in every case.
   template <class... Args>
   Status Run(const Args&... args) {
     return Finish(Bind(args...));
@@ -131,8 +132,8 @@ class Statement {
   int parameters_ = 0;
 };
 
-// The rows of one query. Resets the statement when it goes: a statement that was stepped and not
-// reset pins the log and breaks checkpoints.
+// The rows of one query. The destructor resets the statement: one that was stepped and not reset
+// pins the log and breaks checkpoints.
 //
 //   Rows rows = statement.Query(7);
 //   while (rows.Next()) use(rows.Int(0), rows.Text(1));
@@ -164,12 +165,12 @@ Rows Statement::Query(const Args&... args) {
   return Rows(this, Bind(args...));
 }
 
-// Rolls back when it goes without Commit.
+// A transaction. The destructor rolls back what Commit has not committed.
 class Transaction {
  public:
   enum class Kind {
-    kWrite,  // takes the write lock at once: upgrading later fails whatever the timeout
-    kRead,   // one view of the database
+    kWrite,  // takes the write lock at once: a later upgrade fails regardless of the timeout
+    kRead,   // one consistent view of the database
   };
   explicit Transaction(Database* database) : database_(*database) {}
   ~Transaction();
@@ -177,7 +178,7 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
 
   Status Begin(Kind kind);
-  Status Commit();  // on an error everything is rolled back
+  Status Commit();  // after an error the destructor rolls back
 
  private:
   Database& database_;

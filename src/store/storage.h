@@ -1,5 +1,5 @@
-// What the control loop needs of the store; the program gives it the real one (store/store.h), a
-// test one that fails.
+// The interface through which the control loop stores its state. The program passes the real store
+// (store/store_storage.h), a test can pass one that fails.
 //
 // Thread safety: none; the control loop owns it while it runs.
 #pragma once
@@ -16,11 +16,11 @@ class Storage {
  public:
   virtual ~Storage() = default;
 
-  // All of them durably, or none.
+  // Stores all records durably, or none.
   virtual Status Commit(const std::vector<Record>& records) = 0;
-  // What was committed.
+  // Returns what was committed.
   virtual Result<Durable> Load() = 0;
-  // Nothing to do at the moment: time for housekeeping.
+  // Does housekeeping. The control loop calls it while there is no work.
   virtual void Idle() = 0;
 };
 

@@ -31,7 +31,7 @@ Store::~Store() {
   if (!status.ok()) LogError(status.text());
 }
 
-// Opens the connection anew after a failure that may have left it useless.
+// Reopens the connection after a failure that may have left it unusable.
 Status Store::MakeUsable() {
   if (file_->usable() && writer_ != nullptr) return Status::Ok();
   writer_.reset();

@@ -1,14 +1,14 @@
-// The coordinator's database: takes the records of a batch in one transaction and gives back all
-// that is needed to go on after a restart.
+// The coordinator's database: stores the records of a batch in one transaction and loads the state
+// that the coordinator needs after a restart.
 //
-// 1. What Commit answered with ok survives the death of the process and of the machine: one
+// 1. The records of a successful Commit survive the death of the process and of the machine: one
 //    transaction, synced, in WAL mode.
-// 2. A failed Commit has changed nothing, and the Store can be used on: Load then gives the state
-//    of the last successful one. (A batch whose last sync failed may come back if the machine dies
-//    before the next Commit: to its callers it was unavailable, which says just that.)
-// 3. An outcome, once stored, never changes: a second one for the same (run, rank, op) is ignored.
+// 2. A failed Commit changes nothing, and the Store stays usable: Load then returns the state of
+//    the last successful Commit. (A batch whose last sync failed may reappear if the machine dies
+//    before the next Commit. Its callers received "unavailable", which leaves the result open.)
+// 3. A stored outcome never changes: a second one for the same (run, rank, op) is ignored.
 // 4. This is the only connection that writes or checkpoints (database_file.h). Readers have their
-//    own (queries.h, shells) and neither wait for it nor hold it up.
+//    own connections (queries.h, sqlite3 shells); they neither wait for this one nor delay it.
 //
 // Thread safety: none; the control loop owns it.
 #pragma once
@@ -28,21 +28,22 @@ class RecordWriter;
 
 class Store {
  public:
-  // Makes the file, readable for everybody, when it does not exist; its folder must. kConflict: in
-  // use by another process, or of a newer version; kInvalid: not a database of ours.
+  // Creates the file, readable by all users, if it does not exist. Its folder must exist.
+  // kConflict: another process uses the file, or its version is newer; kInvalid: it is not a
+  // database of ours.
   static Result<std::unique_ptr<Store>> Open(const std::string& file);
   ~Store();
 
-  // kUnavailable: the disk is full, read-only or broken, or another program holds the database; the
-  // same records may be accepted later.
+  // kUnavailable: the disk is full, read-only or broken, or another program has locked the
+  // database. A later Commit of the same records may succeed.
   Status Commit(const std::vector<Record>& records);
 
-  // The open runs with all they have, the newest run of each job, closed, as its header only.
-  // next_run is above every number ever given.
+  // Returns the committed state: open runs complete, of closed runs only the header of the newest
+  // run of each job. next_run is greater than every run number ever used.
   Result<Durable> Load();
 
-  // Copies the log into the database when it is worth it, and frees most of what is cached of it;
-  // for moments without work. Milliseconds.
+  // Copies the log into the database if it is long enough to be worth it, and frees a large cache.
+  // Takes milliseconds. Call it while there is no work.
   void Idle();
 
   Status Close();
@@ -54,7 +55,7 @@ class Store {
   Status MakeUsable();
 
   std::unique_ptr<DatabaseFile> file_;
-  std::unique_ptr<RecordWriter> writer_;  // null: the connection must be opened anew
+  std::unique_ptr<RecordWriter> writer_;  // null: the next call makes it usable again
 };
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// The real store as the control loop's storage.
+// Adapts Store to the Storage interface of the control loop.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// REQUIRES: the store outlives it.
+// REQUIRES: the store outlives this object.
 class StoreStorage final : public Storage {
  public:
   explicit StoreStorage(Store* store) : store_(*store) {}

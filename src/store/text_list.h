@@ -8,8 +8,9 @@
 
 namespace assay {
 
-std::string JoinTexts(
-    const std::vector<std::string>& texts);  // bytes that are no UTF-8 become U+FFFD
+// Bytes that are not UTF-8 become U+FFFD.
+std::string JoinTexts(const std::vector<std::string>& texts);
+// No value: `json` is not an array of strings.
 std::optional<std::vector<std::string>> SplitTexts(std::string_view json);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Times as people read them.
+// Formats times as UTC text.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// 2026-01-02T03:04:05.678Z, for the years 0 to 9999; others are cut to these.
+// 2026-01-02T03:04:05.678Z, for the years 0 to 9999; other times are clamped to them.
 std::string UtcText(Ms time);
 
 }  // namespace assay

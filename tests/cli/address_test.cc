@@ -4,7 +4,7 @@
 
 using namespace assay;
 
-TEST_CASE("an address without a port has the default one") {
+TEST_CASE("an address without a port gets the default port") {
   CHECK(CoordinatorAddress("head") == "head:8899");
   CHECK(CoordinatorAddress("[::1]") == "[::1]:8899");
   CHECK(CoordinatorAddress("::1") == "[::1]:8899");
@@ -12,7 +12,7 @@ TEST_CASE("an address without a port has the default one") {
   CHECK(CoordinatorAddress("head:1") == "head:1");
 }
 
-TEST_CASE("an address that can be none is said") {
+TEST_CASE("an invalid address is reported") {
   for (const char* right : {"head", "head:1", "127.0.0.1:65535", "::1", "[::1]", "[::1]:8899",
                             "dns:///head:8899", "unix:/run/assay"}) {
     INFO(right);
@@ -26,6 +26,6 @@ TEST_CASE("an address that can be none is said") {
   }
   for (const char* wrong : {"", ":8899"}) {
     INFO(wrong);
-    CHECK(AddressProblem(wrong).find("names no host") != std::string::npos);
+    CHECK(AddressProblem(wrong).find("has no host") != std::string::npos);
   }
 }

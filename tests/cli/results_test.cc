@@ -22,13 +22,13 @@ TEST_CASE("the worst outcome decides the exit status: 2, 4, 3, 5") {
   CHECK(StressExit(RunWith({4, 1, 1, 1, 1})) == 2);
 }
 
-TEST_CASE("what is not ok is counted by name, the worst first") {
+TEST_CASE("outcomes that are not ok are counted by name, the worst first") {
   CHECK(NotOkText(RunWith({8, 0, 0, 0, 0})).empty());
   CHECK(NotOkText(RunWith({0, 4, 1, 3, 2})) ==
         "1 faulty, 2 voltage_not_restored, 3 timeout, 4 not_run");
 }
 
-TEST_CASE("an outcome that is missing is null, not a code") {
+TEST_CASE("a missing outcome is null, not a code") {
   admin::Result result;
   result.set_code(-1);
   const Json json = ResultJson(result);

@@ -1,4 +1,4 @@
-// Lines of standard input and what `assay job status --stdin` makes of them.
+// Lines of standard input and how `assay job status --stdin` parses them.
 #include "cli/state_lines.h"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ StateLine Read(const std::string& text, std::int64_t number = 1) {
   return *read;
 }
 
-TEST_CASE("lines are given as they come, whatever is in them") {
+TEST_CASE("lines are returned as they arrive, with any content") {
   Pipe pipe;
   LineReader reader(pipe.end(), 8);
   CHECK(ReadNow(&reader).empty());
@@ -71,7 +71,7 @@ TEST_CASE("lines are given as they come, whatever is in them") {
   CHECK(ReadNow(&reader).empty());
 }
 
-TEST_CASE("a line without an end takes no memory") {
+TEST_CASE("a line without an end uses bounded memory") {
   Pipe pipe;
   LineReader reader(pipe.end(), 100);
   std::vector<Line> lines;
@@ -113,7 +113,7 @@ TEST_CASE("a line names a job and its state") {
   }
 }
 
-TEST_CASE("what is wrong with a line is said") {
+TEST_CASE("the problem of an invalid line is reported") {
   CHECK(Read("a").problem == "expected ID STATE, found only \"a\"");
   CHECK(Read("a runing").problem.find("did you mean running?") != std::string::npos);
   CHECK(Read(std::string(300, 'x') + " running").problem.find("256") != std::string::npos);
@@ -124,7 +124,7 @@ TEST_CASE("what is wrong with a line is said") {
   CHECK(cut->problem == "longer than 4096 bytes");
 }
 
-TEST_CASE("any bytes make a line or a problem") {
+TEST_CASE("any bytes result in a line or a problem") {
   std::mt19937 random(7);
   for (int i = 0; i < 20'000; ++i) {
     std::string text;

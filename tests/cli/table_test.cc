@@ -5,7 +5,9 @@
 
 using namespace assay;
 
-TEST_CASE("columns are as wide as their cells, numbers to the right, no space at a line's end") {
+TEST_CASE(
+    "columns are as wide as their cells, numbers are aligned right, lines have no trailing "
+    "spaces") {
   Table table({{"NAME"}, {"N", Table::Align::kRight}, {"TEXT"}});
   table.Add({"a", "7", "x"});
   table.Add({"longer", "12345", ""});
@@ -15,7 +17,7 @@ TEST_CASE("columns are as wide as their cells, numbers to the right, no space at
         "longer  12345\n");
 }
 
-TEST_CASE("foreign text cannot reach the terminal and cannot widen a table without bound") {
+TEST_CASE("text from outside cannot control the terminal and cannot widen a table without bound") {
   Table table({{"A"}, {"B"}});
   table.Add({"\x1b[31mred\n", std::string(1000, 'x')});
   const std::string text = table.Text();
@@ -24,7 +26,7 @@ TEST_CASE("foreign text cannot reach the terminal and cannot widen a table witho
   CHECK(std::count(text.begin(), text.end(), '\n') == 2);
 }
 
-TEST_CASE("characters count, not bytes") {
+TEST_CASE("widths are counted in characters, not bytes") {
   Table table({{"A"}, {"B"}});
   table.Add({"\xc3\xa4\xc3\xb6", "x"});
   table.Add({"ab", "y"});

@@ -43,7 +43,7 @@ class WithoutCoordinator(unittest.TestCase):
             (['job', 'list', '--coordinator=127.0.0.1:99999'], '--coordinator: port "99999"'),
             (['job', 'apply', 'x', '--name=a\udcff'], '--name: "a\\xff" is not UTF-8'),
             (['job', 'apply', '\udcff', '--rank-table=x'], 'ID: "\\xff" is not UTF-8'),
-            (['job', 'apply', '--', 'x', '--rank-table', 'f'], 'after -- nothing is a flag'),
+            (['job', 'apply', '--', 'x', '--rank-table', 'f'], 'after -- are never flags'),
             ([], '--help'),
         ):
             done = plain(*args)
@@ -417,7 +417,7 @@ class WithCoordinator(unittest.TestCase):
         until('the wait', lambda: 'run 1 testing' in bench.log('wait'))
         coordinator.terminate()
         self.assertEqual(coordinator.wait(20), 0)
-        until('the message', lambda: 'waiting for it, run 1 goes on' in bench.log('wait'))
+        until('the message', lambda: 'waiting for it, run 1 continues' in bench.log('wait'))
         bench.start_coordinator(listen=bench.address)
         self.assertEqual(wait.wait(60), 0, bench.log('wait'))
         self.assertIn('the coordinator is back', bench.log('wait'))

@@ -134,7 +134,7 @@ class FromInput(unittest.TestCase):
         self.assertEqual(
             json.loads(output), {'set': 1, 'unchanged': 0, 'failed': 0, 'unknown_from_line': 3}
         )
-        self.assertIn(b'from line 3 on nothing is known', errors)
+        self.assertIn(b'the result is unknown from line 3 on', errors)
         self.assertIn(self.bench.address.encode(), errors)
 
 

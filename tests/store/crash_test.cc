@@ -1,4 +1,4 @@
-// kill -9 at any moment: what was acknowledged is there, and nothing is there in part.
+// kill -9 at any time: acknowledged batches are stored, and no batch is stored in part.
 #include <signal.h>
 #include <unistd.h>
 
@@ -25,14 +25,14 @@ std::string IntegrityCheck(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("what was acknowledged survives kill -9, and no batch is there in part") {
+TEST_CASE("acknowledged batches survive kill -9, and no batch is stored in part") {
   const std::uint64_t seed = std::random_device()();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   TempDir dir;
   const std::string file = dir / "assay.db";
   BatchSequence expected(seed);
-  int committed = 0;  // batches of `expected` so far
+  int committed = 0;  // number of batches in `expected`
   for (int round = 0; round < 40; ++round) {
     CAPTURE(round, committed);
     int acknowledged = committed;
@@ -63,7 +63,7 @@ TEST_CASE("what was acknowledged survives kill -9, and no batch is there in part
     REQUIRE(durable.ok());
     for (; committed < acknowledged; ++committed) expected.Next();
     if (DurableText(*durable) != DurableText(expected.model().Stored())) {
-      expected.Next();  // the one that was committed, but no longer acknowledged
+      expected.Next();  // committed, but killed before the acknowledgement
       ++committed;
     }
     REQUIRE(FirstDifference(DurableText(*durable), DurableText(expected.model().Stored())) == "");

@@ -31,7 +31,7 @@ std::string Bytes(const std::string& file) {
   return bytes.str();
 }
 
-// Names and contents of all files but the lock.
+// Names and contents of all files except the lock.
 std::string Everything(const TempDir& dir) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
@@ -63,7 +63,7 @@ Status Refusal(const std::string& file, const Schema& schema = kFirst) {
 
 }  // namespace
 
-TEST_CASE("a new file is made with its mode, in WAL, synced, with its version") {
+TEST_CASE("a new file has its mode, its version, WAL and full sync") {
   TempDir dir;
   for (const mode_t mode : {0644U, 0600U}) {
     const std::string file = dir / std::to_string(mode);
@@ -92,7 +92,7 @@ TEST_CASE("an empty file becomes a database, a link is followed") {
   CHECK(Refusal(dir / "empty.db").code() == Code::kConflict);
 }
 
-TEST_CASE("the log of a database that was removed is not played into the new one") {
+TEST_CASE("the log of a removed database is not replayed into the new one") {
   TempDir dir;
   const std::string file = dir / "a.db";
   {
@@ -107,7 +107,7 @@ TEST_CASE("the log of a database that was removed is not played into the new one
   CHECK(*second->database().ReadInt("SELECT a FROM t") == 1);
 }
 
-TEST_CASE("what is not ours is refused and left as it is") {
+TEST_CASE("a file that is not ours is refused and left unchanged") {
   const Quiet quiet;
   TempDir dir;
   const std::string file = dir / "a.db";
@@ -123,11 +123,11 @@ TEST_CASE("what is not ours is refused and left as it is") {
     Make(file, "PRAGMA journal_mode = WAL; CREATE TABLE x (a)");
     CHECK_THAT(Refusal(file).text(), Catch::Contains("another program"));
   }
-  SECTION("no database") {
+  SECTION("not a database") {
     std::ofstream(file) << std::string(5'000, 'x');
     CHECK_THAT(Refusal(file).text(), Catch::Contains("not an SQLite database"));
   }
-  SECTION("hardly anything") {
+  SECTION("shorter than a header") {
     std::ofstream(file) << "SQLite format 3";
     CHECK_THAT(Refusal(file).text(), Catch::Contains("not an SQLite database"));
   }
@@ -149,7 +149,8 @@ TEST_CASE("a pipe is refused at once") {
   CHECK_THAT(Refusal(dir / "pipe").text(), Catch::Contains("not an SQLite database"));
 }
 
-TEST_CASE("a newer version is refused and left as it is, also when only its log says so") {
+TEST_CASE(
+    "a newer version is refused and left unchanged, even if only its log contains the version") {
   const Quiet quiet;
   const Schema newer{kFirst.application_id, 3, kFirst.create_sql, {}};
   TempDir dir;
@@ -159,7 +160,7 @@ TEST_CASE("a newer version is refused and left as it is, also when only its log 
     TempDir other;
     const auto open = Open(other / "a.db", kFirst);
     REQUIRE(open->database().SetPragma("user_version", 3).ok());
-    // As kill -9 leaves it.
+    // The files as after kill -9.
     for (const char* suffix : {"", "-wal"}) {
       std::filesystem::copy_file(other / "a.db" + suffix, file + suffix);
     }
@@ -207,7 +208,7 @@ TEST_CASE("an older database is migrated, all steps or none") {
   CHECK(*third->database().ReadInt("SELECT c FROM u") == 2);
 }
 
-TEST_CASE("a second instance is refused, and told by whom") {
+TEST_CASE("a second instance is refused, and the error names the first one's process") {
   TempDir dir;
   const std::string file = dir / "a.db";
   Child holder({ASSAY_STORE_CHILD, "hold", file});
@@ -219,7 +220,7 @@ TEST_CASE("a second instance is refused, and told by whom") {
   CHECK_THAT(status.text(), Catch::Contains(file) && Catch::Contains(std::to_string(holder.pid())));
   holder.Kill(SIGKILL);
   holder.Wait();
-  CHECK(Store::Open(file).ok());  // the lock went with it
+  CHECK(Store::Open(file).ok());  // the lock ended with its process
 
   const auto here = Store::Open(file);
   REQUIRE(here.ok());
@@ -233,7 +234,7 @@ TEST_CASE("a missing folder, a read-only folder, a read-only file") {
   TempDir dir;
   const Status missing = Refusal(dir / "no/such/a.db");
   CHECK(missing.code() == Code::kNotFound);
-  CHECK_THAT(missing.text(), Catch::Contains("no/such") && Catch::Contains("make it first"));
+  CHECK_THAT(missing.text(), Catch::Contains("no/such") && Catch::Contains("create it first"));
   CHECK(Refusal("").code() == Code::kInvalid);
 
   std::filesystem::create_directory(dir / "sealed");
@@ -283,7 +284,7 @@ TEST_CASE("a damaged database is refused after a hard stop") {
   CHECK_THAT(status.text(), Catch::Contains("b.db") && Catch::Contains("damaged"));
 }
 
-TEST_CASE("a database that was moved away takes nothing until it is back") {
+TEST_CASE("a database that was moved away refuses commits until it is back") {
   const Quiet quiet;
   TempDir dir;
   const std::string file = dir / "a.db";
@@ -304,7 +305,7 @@ TEST_CASE("a database that was moved away takes nothing until it is back") {
   CHECK(reader.ReadAll() == "2\n");
 }
 
-TEST_CASE("the coordinator's and the agent's databases are not taken for each other") {
+TEST_CASE("the coordinator refuses an agent's database, and the agent a coordinator's") {
   TempDir dir;
   { Store::Open(dir / "coordinator.db").value(); }
   { Spool::Open(dir / "agent.db").value(); }

@@ -1,5 +1,5 @@
-// docs/database.md stays right: its queries are run, its tables and columns are those that exist,
-// its kinds of events are those that the program writes.
+// Checks docs/database.md: its queries run, its tables and columns are exactly those that exist,
+// and its event kinds are exactly those that the program writes.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -59,8 +59,8 @@ std::vector<std::string> FirstColumn(Database& database, const std::string& sql)
   return column;
 }
 
-// A job of two nodes, tested once before and under test now, about which every query finds
-// something.
+// Stores a job of two nodes, tested once before and under test now, for which every query returns
+// rows.
 void Fill(Store& store) {
   auto table = std::make_shared<RankTable>();
   table->nodes = {{"node-1", {}}, {"node-2", {}}};
@@ -108,7 +108,7 @@ void Fill(Store& store) {
 
 }  // namespace
 
-TEST_CASE("every documented query runs, and finds something") {
+TEST_CASE("every documented query runs and returns rows") {
   TempDir dir;
   const auto store = Store::Open(dir / "assay.db").value();
   Fill(*store);
@@ -121,7 +121,7 @@ TEST_CASE("every documented query runs, and finds something") {
   }
 }
 
-TEST_CASE("every table, view and column is documented, and nothing that is not there") {
+TEST_CASE("the documented tables, views and columns are those of the schema") {
   TempDir dir;
   const auto store = Store::Open(dir / "assay.db").value();
   const auto reader = Database::Open(dir / "assay.db", Database::Access::kReadOnly).value();
@@ -142,10 +142,10 @@ TEST_CASE("every table, view and column is documented, and nothing that is not t
   }
 }
 
-TEST_CASE("every kind of event is documented, and no other") {
+TEST_CASE("the documented event kinds are those that the program writes") {
   std::set<std::string> written;
   const std::regex note(R"re(\bNote\((?:[^"();]*\?\s*"(\w+)"\s*:)?\s*"(\w+)")re");
-  const std::regex loop("event\\.kind = \"(\\w+)\"");  // the control loop's own
+  const std::regex loop("event\\.kind = \"(\\w+)\"");  // the control loop's own events
   for (const std::string folder : {"/src/core", "/src/coordinator"}) {
     for (const auto& entry : std::filesystem::directory_iterator(kSource + folder)) {
       if (entry.path().extension() != ".cc") continue;

@@ -1,5 +1,5 @@
-// A disk that fails: at every single call of a batch, once or from then on. Whatever fails, nothing
-// is there in part, and later commits work.
+// A disk that fails at each call of a batch, once or from then on. After any failure no batch is
+// stored in part, and later commits succeed.
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ using namespace assay;
 
 namespace {
 
-constexpr int kSkipped = 77;  // store_child
+constexpr int kSkipped = 77;  // exit status of store_child
 
 std::unique_ptr<Store> Open(const std::string& file) {
   Result<std::unique_ptr<Store>> store = Store::Open(file);
@@ -35,8 +35,8 @@ std::string Stored(Store& store) {
   return DurableText(*durable);
 }
 
-// Commits batch after batch with the first, second, ... call failing, until one has no more calls
-// to fail. Big enough to be spilt to the log before the commit, and to be checkpointed.
+// Commits batches, the nth with its nth call failing, until a batch has fewer than n calls. A batch
+// is large enough to be spilled to the log before the commit, and to be checkpointed.
 void FailEverywhere(FaultVfs* vfs, FaultVfs::Calls calls, int code, bool on) {
   CAPTURE(code, on);
   TempDir dir;
@@ -59,14 +59,14 @@ void FailEverywhere(FaultVfs* vfs, FaultVfs::Calls calls, int code, bool on) {
       CHECK(status.code() == Code::kUnavailable);
       CHECK_THAT(status.text(), Catch::Contains("assay.db"));
       REQUIRE(FirstDifference(Stored(*store), before) == "");
-      // The same connection takes the same records when the disk is back.
+      // The same connection accepts the same records once the disk works again.
       const Status again = store->Commit(batch);
       INFO(again.text());
       REQUIRE(again.ok());
     }
     before = DurableText(batches.model().Stored());
     REQUIRE(FirstDifference(Stored(*store), before) == "");
-    if (nth % 10 == 0) {  // and so it is on the disk
+    if (nth % 10 == 0) {  // and the same state is on the disk
       store.reset();
       store = Open(dir / "assay.db");
       REQUIRE(FirstDifference(Stored(*store), before) == "");
@@ -87,7 +87,7 @@ TEST_CASE("a full or broken disk at every call of a batch") {
   }
 }
 
-TEST_CASE("a full disk is said, with the file") {
+TEST_CASE("the error of a full disk names the file") {
   const Quiet quiet;
   FaultVfs vfs;
   TempDir dir;
@@ -100,7 +100,7 @@ TEST_CASE("a full disk is said, with the file") {
                                 Catch::Contains("free some space"));
 }
 
-TEST_CASE("a database that cannot be made leaves nothing behind") {
+TEST_CASE("a database that cannot be created leaves nothing behind") {
   const Quiet quiet;
   FaultVfs vfs;
   TempDir dir;
@@ -115,7 +115,7 @@ TEST_CASE("a database that cannot be made leaves nothing behind") {
       CHECK((failed || store.ok()));
       if (!store.ok()) CHECK_THAT(store.status().text(), Catch::Contains("assay.db"));
     }
-    // Whatever is there now is whole.
+    // The file, if there is one now, is complete.
     const auto store = Open(dir / "assay.db");
     CHECK(FirstDifference(Stored(*store), DurableText(Durable())) == "");
     store->Close().ok();
@@ -124,7 +124,7 @@ TEST_CASE("a database that cannot be made leaves nothing behind") {
   }
 }
 
-TEST_CASE("the spool too changes nothing when a commit fails") {
+TEST_CASE("a failed commit does not change the spool either") {
   const Quiet quiet;
   FaultVfs vfs;
   TempDir dir;
@@ -151,7 +151,7 @@ TEST_CASE("the spool too changes nothing when a commit fails") {
   CHECK(refused > 0);
 }
 
-TEST_CASE("loading does not read what is over") {
+TEST_CASE("loading does not read closed runs") {
   FaultVfs vfs;
   TempDir dir;
   auto store = Open(dir / "assay.db");
@@ -177,14 +177,14 @@ TEST_CASE("loading does not read what is over") {
   CHECK(vfs.reads() - before < 100);
 }
 
-TEST_CASE("a really full file system") {
+TEST_CASE("a real full file system") {
   TempDir dir;
   Child child({ASSAY_STORE_CHILD, "full", dir.path()});
   const std::string said = child.ReadAll();
   const int status = child.Wait();
   CAPTURE(said);
   if (status == kSkipped) {
-    WARN("no right to mount a small file system: not tried");
+    WARN("skipped: no permission to mount a small file system");
     return;
   }
   CHECK(status == 0);

@@ -9,7 +9,7 @@ namespace {
 
 struct Plan {
   FaultVfs::Calls calls = FaultVfs::Calls::kAll;
-  int left = 0;  // 0: nothing fails
+  int left = 0;  // calls until the failure; 0: none fails
   int code = SQLITE_OK;
   bool on = false;
   bool failed = false;
@@ -26,7 +26,7 @@ int Fault(bool sync) {
   return plan.code;
 }
 
-// SQLite gives room for this, with the real file behind it.
+// SQLite allocates szOsFile bytes: this struct, followed by the real file.
 struct File {
   sqlite3_file base;
   sqlite3_file* real;
@@ -120,7 +120,7 @@ struct FaultVfs::Impl {
 
 FaultVfs::FaultVfs() : impl_(std::make_unique<Impl>()) {
   real_vfs = sqlite3_vfs_find(nullptr);
-  impl_->vfs = *real_vfs;  // what is not replaced does not look at its first argument
+  impl_->vfs = *real_vfs;  // the functions not replaced ignore their first argument
   impl_->vfs.szOsFile = static_cast<int>(sizeof(File)) + real_vfs->szOsFile;
   impl_->vfs.zName = "fault";
   impl_->vfs.pNext = nullptr;

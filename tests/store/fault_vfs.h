@@ -1,5 +1,5 @@
-// Every SQLite connection that a test opens while one of these lives goes through it; it lets calls
-// to the disk fail.
+// Makes disk calls of SQLite fail. Every SQLite connection opened while a FaultVfs exists goes
+// through it. At most one may exist.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,15 @@ class FaultVfs {
   FaultVfs(const FaultVfs&) = delete;
   FaultVfs& operator=(const FaultVfs&) = delete;
 
-  // What fails: everything that changes the disk, or only some of it.
+  // The calls that can fail: all that change the disk, or only syncs.
   enum class Calls { kAll, kSyncs };
-  // The `nth` such call from now on (1: the next) returns `code`; with `on`, all after it too.
+  // The `nth` such call from now on (1: the next) returns `code`; with `on`, all later ones do,
+  // too.
   void FailAt(Calls calls, int nth, int code, bool on);
   void Heal();
-  bool failed() const;  // since the last FailAt
+  bool failed() const;  // whether a call has failed since the last FailAt
 
-  int reads() const;  // so far
+  int reads() const;  // number of reads so far
 
  private:
   struct Impl;

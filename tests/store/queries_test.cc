@@ -113,7 +113,7 @@ TEST_CASE("runs are listed newest first, open and closed ones with the same coun
   CHECK_FALSE(page.more);
 }
 
-TEST_CASE("a run's results come in pages, unanswered ops too") {
+TEST_CASE("a run's results are read in pages, including unanswered ops") {
   Filled filled(13);
   for (const auto& [id, run] : filled.model.everything().runs) {
     std::vector<ResultRow> rows;
@@ -142,7 +142,7 @@ TEST_CASE("a run's results come in pages, unanswered ops too") {
   }
 }
 
-TEST_CASE("nodes are shown with who holds their devices") {
+TEST_CASE("nodes are shown with the runs that hold their devices") {
   Filled filled(14);
   const Durable& all = filled.model.everything();
   REQUIRE(all.nodes.size() >= 3);
@@ -161,7 +161,7 @@ TEST_CASE("nodes are shown with who holds their devices") {
   }
 }
 
-TEST_CASE("what does not exist is named") {
+TEST_CASE("the error for a missing job or run names it") {
   Filled filled(15);
   const Result<JobRow> job = filled.queries->GetJob("no-such-job");
   CHECK(job.status().code() == Code::kNotFound);
@@ -174,7 +174,7 @@ TEST_CASE("what does not exist is named") {
   }
 }
 
-TEST_CASE("the reading connection cannot write, and holds nothing up between calls") {
+TEST_CASE("the read-only connection cannot write, and does not block checkpoints between calls") {
   Filled filled(16);
   Ok(filled.queries->ListNodes());
   Ok(filled.queries->GetRun(filled.model.everything().runs.begin()->first, 0, 1));
@@ -182,7 +182,7 @@ TEST_CASE("the reading connection cannot write, and holds nothing up between cal
       Database::Open(filled.dir / "assay.db", Database::Access::kReadOnly);
   REQUIRE(other.ok());
   CHECK_FALSE((*other)->Exec("DELETE FROM runs").ok());
-  // A statement of the reader that was not reset would keep frames from being copied.
+  // A statement that the reader did not reset would prevent frames from being copied.
   REQUIRE(filled.store->Close().ok());
   Result<std::unique_ptr<Database>> writer =
       Database::Open(filled.dir / "assay.db", Database::Access::kReadWrite);

@@ -1,5 +1,5 @@
-// Whoever may read the folder can read the database at any moment: during a run, after a clean
-// stop, after kill -9; and readers never hold up the writer.
+// Every user who may read the folder can read the database at any time: while it is in use, after a
+// clean stop, after kill -9. Readers never delay the writer.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,10 +18,10 @@ namespace {
 const std::string kChild = ASSAY_STORE_CHILD;
 constexpr int kNobody = 65534;
 
-// Another user where the test may become one, else this one.
+// Another user if the test may switch to one, else this user.
 int OtherUser() { return geteuid() == 0 ? kNobody : -1; }
 
-// The test program itself may lie where others may not look.
+// A copy, because the test program may be in a folder that other users cannot read.
 std::string ChildForAll(const TempDir& dir) {
   const std::string copy = dir / "child";
   if (!std::filesystem::exists(copy)) std::filesystem::copy_file(kChild, copy);
@@ -39,7 +39,7 @@ AddEvent AnEvent(const std::string& text) { return {1, "kind", "", kNoRun, "", t
 
 }  // namespace
 
-TEST_CASE("another user can read at any moment") {
+TEST_CASE("another user can read at any time") {
   TempDir dir;
   std::filesystem::permissions(dir.path(), std::filesystem::perms(0755));
   const std::string reader = ChildForAll(dir);
@@ -56,13 +56,13 @@ TEST_CASE("another user can read at any moment") {
     REQUIRE(stat((file + suffix).c_str(), &info) == 0);
     CHECK((info.st_mode & 0777) == 0644);
   }
-  CHECK(count() == "0\n");  // nothing was written yet
+  CHECK(count() == "0\n");  // nothing is written yet
   REQUIRE(store->Commit({AnEvent("a")}).ok());
   CHECK(count() == "1\n");
   for (int i = 0; i < 50; ++i) REQUIRE(store->Commit({AnEvent(std::string(100'000, 'x'))}).ok());
   store->Idle();  // checkpointed
   CHECK(count() == "51\n");
-  REQUIRE(store->Commit({AnEvent("b")}).ok());  // the log is begun again
+  REQUIRE(store->Commit({AnEvent("b")}).ok());  // the log restarts
   CHECK(count() == "52\n");
   store.reset();  // a clean stop
   CHECK(count() == "52\n");
@@ -90,7 +90,7 @@ TEST_CASE("another user's shell cannot write") {
   CHECK(child.Wait() == 1);
 }
 
-TEST_CASE("a reader sees one state, and the writer goes on meanwhile") {
+TEST_CASE("a reader sees one state while the writer continues") {
   TempDir dir;
   const std::string file = dir / "assay.db";
   const auto store = Open(file);
@@ -99,8 +99,8 @@ TEST_CASE("a reader sees one state, and the writer goes on meanwhile") {
   std::string line;
   REQUIRE(reader.ReadLine(&line));
   CHECK(line == "1");
-  // Far beyond what is checkpointed at once: the reader keeps the log from being used again, and
-  // still nobody waits or fails.
+  // Far above the length that causes a checkpoint: the reader prevents the reuse of the log, but
+  // neither side waits or fails.
   for (int i = 0; i < 30; ++i) {
     REQUIRE(store->Commit({AnEvent(std::string(500'000, 'x'))}).ok());
     store->Idle();
@@ -109,7 +109,7 @@ TEST_CASE("a reader sees one state, and the writer goes on meanwhile") {
   CHECK(log() > 14'000'000);
   reader.CloseInput();
   CHECK(reader.Wait() == 0);
-  // Once it has gone, the log is copied and used again from its beginning.
+  // After the reader has ended, the log is copied and reused from its beginning.
   const auto grown = log();
   for (int i = 0; i < 30; ++i) {
     REQUIRE(store->Commit({AnEvent(std::string(500'000, 'x'))}).ok());
@@ -124,7 +124,7 @@ TEST_CASE("readers and the writer at the same time") {
   TempDir dir;
   const std::string file = dir / "assay.db";
   const auto store = Open(file);
-  // Both events of a batch, or none: a reader never sees half of one.
+  // A reader sees both events of a batch or none.
   const std::string sql = "SELECT count(*) % 2 FROM events";
   for (int round = 0; round < 10; ++round) {
     Child a({kChild, "read", file, sql});

@@ -31,7 +31,7 @@ void RecordModel::operator()(const DropJobFile& record) { all_.job_files.erase(r
 void RecordModel::operator()(const PutRun& record) {
   Run run = *record.run;
   const auto old = all_.runs.find(run.id);
-  if (old != all_.runs.end()) {  // outcomes stay
+  if (old != all_.runs.end()) {  // outcomes are never removed
     for (RankTest& test : run.ranks) {
       for (const RankTest& before : old->second.ranks) {
         if (before.rank != test.rank) continue;
@@ -160,12 +160,12 @@ Record RecordSource::AJob(const Durable& known) {
     job.last_run = std::next(known.runs.begin(), Number(0, std::ssize(known.runs) - 1))->first;
   }
   if (known.jobs.contains(job.spec.id) && Chance(50)) {
-    // Whatever the record says of the table, the stored one stays.
+    // The stored table remains, whatever table the record contains.
     job.table = known.jobs.at(job.spec.id).table;
     return PutJob{job, false};
   }
   job.table = Chance(20) ? std::make_shared<const RankTable>() : Table();
-  // Whatever it says: what is stored of a table is not read from it again.
+  // The text need not match the table: the stored ranks and nodes are not derived from it again.
   if (Chance(80)) {
     job.table_text = R"({"status":"complete","server_count":"1","server_list":[{"server_id":"n",)"
                      R"("device":[{"device_id":"0","rank_id":"0"}]}],"note":)" +

@@ -1,4 +1,4 @@
-// Random records that the coordinator could write, and what must be stored after them.
+// Random records that the coordinator could write, and the state that must be stored after them.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace assay {
 
-// What records mean, as simply as it can be said: state in memory.
+// A simple model of the store: applies records to a state in memory.
 class RecordModel {
  public:
   void Apply(const Record& record);
 
-  Durable Stored() const;  // as Store::Load must give it
+  Durable Stored() const;  // what Store::Load must return
 
-  // All there ever was, closed runs too.
+  // All records, including closed runs.
   const Durable& everything() const { return all_; }
   const std::vector<AddEvent>& events() const { return events_; }
 
@@ -51,7 +51,7 @@ class RecordSource {
  public:
   explicit RecordSource(std::uint64_t seed) : random_(seed) {}
 
-  // The next batch; `model` is what was written so far and is not changed.
+  // The next batch, given the state written so far.
   std::vector<Record> Batch(const RecordModel& model, int size);
 
  private:

@@ -83,7 +83,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("the schema has nothing that a sqlite3 shell of 3.26 does not know") {
+TEST_CASE("the schema has no syntax newer than the sqlite3 shell of 3.26") {
   for (const char* sql : {StoreSchema().create_sql, SpoolSchema().create_sql}) {
     const std::string code = std::regex_replace(std::string(sql), std::regex("--[^\n]*"), "");
     REQUIRE(code.find("CREATE TABLE") != std::string::npos);
@@ -99,7 +99,7 @@ TEST_CASE("the schema has nothing that a sqlite3 shell of 3.26 does not know") {
   }
 }
 
-TEST_CASE("the views have the columns that people know") {
+TEST_CASE("the views have the published columns") {
   Fixture fixture;
   const std::vector<std::string> results = {"run",    "job",     "node",     "rank",
                                             "device", "op",      "outcome",  "code",
@@ -116,7 +116,7 @@ TEST_CASE("the views have the columns that people know") {
         std::vector<std::string>{"job", "rank", "node", "device"});
 }
 
-TEST_CASE("results say all in words") {
+TEST_CASE("the view results has names instead of numbers") {
   Fixture fixture;
   fixture.Run(7, "job-a");
   fixture.Answer(7, 2, Op::kP2p, OutcomeCode::kVoltageNotRestored, "why");
@@ -183,7 +183,7 @@ TEST_CASE("latest has the newest result of each node, device and op") {
               {"n2", "1", "p2p", "1", "0", "job-a"}});
 }
 
-TEST_CASE("latest agrees with the plain definition, whatever was tested") {
+TEST_CASE("latest equals its plain definition for random runs") {
   Fixture fixture;
   std::mt19937_64 random(9);
   const auto pick = [&](int below) {
@@ -200,7 +200,7 @@ TEST_CASE("latest agrees with the plain definition, whatever was tested") {
       RankTest test;
       test.rank = rank;
       test.part = static_cast<std::uint32_t>(rank / 3);
-      test.device = rank % 3 - (pick(4) == 0 ? 1 : 0);  // -1, and a device twice
+      test.device = rank % 3 - (pick(4) == 0 ? 1 : 0);  // includes -1 and a device used twice
       test.ops = OpSet(3);
       run->ranks.push_back(test);
       for (const Op op : kAllOps) {
@@ -240,7 +240,7 @@ TEST_CASE("run_progress counts ranks, the same before and after the run is close
         Table{{"2", "1", "3", "1"}});
 }
 
-TEST_CASE("faulty has what is suspect, since when and why") {
+TEST_CASE("faulty lists suspect devices, since when and why") {
   Fixture fixture;
   for (RunId run = 1; run <= 4; ++run) fixture.Run(run, "job-" + std::to_string(run));
   const auto faulty = [&] {
@@ -259,14 +259,14 @@ TEST_CASE("faulty has what is suspect, since when and why") {
       "2",  "job-2", "1"};
   const std::string since = "2023-11-14T22:13:21.000Z";
   CHECK(faulty() == Table{volt, {"n2", "1", "aic", "faulty", since, "first", "2", "job-2", "3"}});
-  // Tested again with the same end: by the new run, since the first.
+  // Tested again with the same outcome: the row names the new run and the time of the first one.
   fixture.Answer(3, 3, Op::kAic, OutcomeCode::kFaulty, "again", 1'700'000'009'000);
   CHECK(faulty() == Table{volt, {"n2", "1", "aic", "faulty", since, "again", "3", "job-3", "3"}});
-  // "Could not run" and "did not answer" say nothing about the hardware.
+  // not_run and timeout are no evidence about the hardware.
   fixture.Answer(4, 3, Op::kAic, OutcomeCode::kNotRun);
   fixture.Answer(3, 1, Op::kP2p, OutcomeCode::kTimeout);
   CHECK(faulty().size() == 2);
-  // ok does.
+  // An ok outcome is: it ends the suspicion.
   fixture.Answer(4, 1, Op::kP2p, OutcomeCode::kOk);
   CHECK(faulty() == Table{{"n2", "1", "aic", "faulty", since, "again", "3", "job-3", "3"}});
 }

@@ -104,7 +104,7 @@ class SpoolSource {
 
 }  // namespace
 
-TEST_CASE("the spool gives back what its records mean, whatever they are") {
+TEST_CASE("the spool loads the state that its records describe, for any records") {
   const std::uint64_t fresh = std::random_device()();
   for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}, fresh}) {
     CAPTURE(seed);
@@ -127,7 +127,7 @@ TEST_CASE("the spool gives back what its records mean, whatever they are") {
   }
 }
 
-TEST_CASE("an agent's identity is made once, and is nobody else's") {
+TEST_CASE("an agent's identity is created once and is unique") {
   TempDir dir;
   const auto other = Open(dir / "other.db");
   auto spool = Open(dir / "agent.db");
@@ -139,7 +139,7 @@ TEST_CASE("an agent's identity is made once, and is nobody else's") {
   CHECK(Open(dir / "agent.db")->identity() == identity);
 }
 
-TEST_CASE("the spool is this user's alone, and one agent's") {
+TEST_CASE("only this user can access the spool, and only one agent at a time") {
   TempDir dir;
   const auto spool = Open(dir / "agent.db");
   for (const char* suffix : {"", "-wal", "-shm"}) {

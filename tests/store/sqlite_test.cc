@@ -30,7 +30,7 @@ enum class Colour : std::uint8_t { kRed = 7 };
 
 }  // namespace
 
-TEST_CASE("values come back as they were bound") {
+TEST_CASE("values are read as they were bound") {
   TempDir dir;
   const auto database = Open(dir / "a.db");
   REQUIRE(database->Exec("CREATE TABLE t (a, b, c, d, e, f, g)").ok());
@@ -53,13 +53,13 @@ TEST_CASE("values come back as they were bound") {
     CHECK(rows.IsNull(5));
     CHECK(rows.Int(6) == 4);
     CHECK_FALSE(rows.Next());
-    CHECK_FALSE(rows.Next());  // and does not begin again
+    CHECK_FALSE(rows.Next());  // and does not restart
     CHECK(rows.status().ok());
   }
   CHECK(database->Close().ok());
 }
 
-TEST_CASE("a statement is reset when its rows go, however far it came") {
+TEST_CASE("the destructor of Rows resets the statement, however far it was stepped") {
   TempDir dir;
   const auto database = Open(dir / "a.db");
   REQUIRE(database->Exec("CREATE TABLE t (a); INSERT INTO t VALUES (1), (2)").ok());
@@ -69,7 +69,7 @@ TEST_CASE("a statement is reset when its rows go, however far it came") {
     REQUIRE(rows.Next());
     CHECK(rows.Int(0) == 1);
   }
-  // Stepped and not reset, it would keep the table locked against this.
+  // A statement that is stepped and not reset would keep the table locked.
   CHECK(database->Exec("DROP TABLE t").ok());
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a writer takes the write lock at once") {
   CHECK(second.Begin(Transaction::Kind::kRead).ok());
 }
 
-TEST_CASE("every connection is set up") {
+TEST_CASE("every connection is configured") {
   TempDir dir;
   const auto database = Open(dir / "a.db");
   CHECK(*database->ReadInt("PRAGMA foreign_keys") == 1);
@@ -146,14 +146,14 @@ TEST_CASE("a PRAGMA without effect is an error") {
   CHECK(memory->SetWal().code() == Code::kUnsupported);
 }
 
-TEST_CASE("opening says what is wrong") {
+TEST_CASE("an error of Open names the cause") {
   TempDir dir;
   const Status absent = Database::Open(dir / "absent.db", Database::Access::kReadOnly).status();
   CHECK(absent.code() == Code::kUnavailable);
   CHECK_THAT(absent.text(), Catch::Contains("absent.db") && Catch::Contains("No such file"));
 }
 
-TEST_CASE("a statement that is alive keeps its connection open, and that is said") {
+TEST_CASE("closing a connection fails with an error while a statement is alive") {
   const Quiet quiet;
   TempDir dir;
   const auto database = Open(dir / "a.db");
@@ -178,7 +178,7 @@ TEST_CASE("a statement can be moved") {
   CHECK(rows.Int(0) == 1);
 }
 
-TEST_CASE("a cache that has grown is freed, a small one is kept") {
+TEST_CASE("a large cache is freed, a small one is not") {
   TempDir dir;
   const auto database = Open(dir / "a.db");
   REQUIRE(database->SetPragma("cache_size", -32 * 1024).ok());

@@ -1,12 +1,11 @@
-// What the store's tests need another process for:
+// The child process of the store's tests:
 //
-//   commit FILE SEED FROM   commit batch FROM, FROM + 1, ... of the seed's records, say each number
-//                           once it is committed, until killed
-//   hold FILE               open the store, say "open" or the error; close it at the end of input
-//   read FILE SQL           say the first column of the rows, or the error
-//   begin FILE SQL          like read, in a transaction that stays open to the end of input
-//   full DIR                fill a small file system mounted there and see what the store makes of
-//   it
+//   commit FILE SEED FROM   commit batch FROM, FROM + 1, ... of the seed's records until killed;
+//                           print each number once its batch is committed
+//   hold FILE               open the store, print "open" or the error; close it at the end of input
+//   read FILE SQL           print the first column of the rows, or the error
+//   begin FILE SQL          like read, in a transaction that stays open until the end of input
+//   full DIR                mount a small file system on DIR, fill it and check the store on it
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -85,7 +84,7 @@ int Read(const std::string& file, const std::string& sql, bool stay) {
   return status.ok() ? 0 : 1;
 }
 
-// In a mount namespace of its own, so that nothing stays behind.
+// Uses its own mount namespace, so that the mount ends with the process.
 int FillDisk(const std::string& dir) {
   if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
       mount("tmpfs", dir.c_str(), "tmpfs", 0, "size=3m") != 0) {
@@ -116,7 +115,7 @@ int FillDisk(const std::string& dir) {
     if (failures == 6) break;
   }
   if (failures < 5) return 14;
-  // A store that is opened on a full disk gives what it has.
+  // A store opened on a full disk loads what it contains.
   store = Result<std::unique_ptr<Store>>(InternalError("closed"));
   store = Store::Open(dir + "/assay.db");
   if (!store.ok()) {

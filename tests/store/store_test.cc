@@ -39,7 +39,7 @@ TEST_CASE("a new store is empty") {
   CHECK(FirstDifference(Stored(*store), DurableText(Durable())) == "");
 }
 
-TEST_CASE("load(save(x)) == x, whatever is written and however often it is opened") {
+TEST_CASE("load(save(x)) == x for any records, however often the store is opened") {
   const std::uint64_t fresh = std::random_device()();
   for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, fresh}) {
     CAPTURE(seed);
@@ -79,7 +79,7 @@ TEST_CASE("an outcome never changes") {
   CHECK(stored.open == 1);
 }
 
-TEST_CASE("a run's number is never given twice") {
+TEST_CASE("a run number is never used twice") {
   TempDir dir;
   auto run = std::make_shared<Run>();
   run->id = 41;
@@ -101,7 +101,7 @@ TEST_CASE("a run's number is never given twice") {
   CHECK(durable->runs.empty());
 }
 
-TEST_CASE("what cannot be understood is an error that names it") {
+TEST_CASE("an invalid row is an error that names it") {
   TempDir dir;
   auto store = Open(dir / "assay.db");
   Job job;

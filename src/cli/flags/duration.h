@@ -1,5 +1,5 @@
-// Times as people write them in flags: a number and its unit, `200ms`, `90s`, `1.5s`, `5m`, `2h`. A
-// bare number is refused: nobody should have to guess its unit.
+// Durations in flags: a number and its unit, `200ms`, `90s`, `1.5s`, `5m`, `2h`. A number without a
+// unit is an error, because it is ambiguous.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace assay {
 
-// Milliseconds, 0 to 10 years. Errors name the text and show how to write it.
+// Returns milliseconds, 0 to 10 years. Errors quote the text and show how to write a duration.
 Result<std::int64_t> ParseDuration(std::string_view text);
 
-// "300s", "1500ms", "0s": reads back as the same.
+// "300s", "1500ms", "0s". ParseDuration() of it returns `ms`.
 std::string DurationText(std::int64_t ms);
 
 }  // namespace assay

@@ -33,7 +33,7 @@ std::string Joined(const std::vector<std::string>& words, std::string_view betwe
   return text;
 }
 
-// For CLI11: "" when `word` can go into a message.
+// A validator of CLI11: "" if `word` is UTF-8, so that it can be sent in a message.
 std::string TextProblem(const std::string& word) {
   for (std::string_view rest = word; !rest.empty();) {
     const int length = Utf8Length(rest);
@@ -43,7 +43,7 @@ std::string TextProblem(const std::string& word) {
   return "";
 }
 
-// For CLI11: "" when `word` is one of `allowed`.
+// A validator of CLI11: "" if `word` is one of `allowed`.
 std::string ChoiceProblem(const std::string& word, const std::vector<std::string>& allowed) {
   for (const std::string& one : allowed) {
     if (one == word) return "";
@@ -60,10 +60,10 @@ class Flags::Impl {
   Impl(std::string command, std::string summary, std::string details)
       : command_(std::move(command)), app_(std::move(summary), command_) {
     app_.footer("\n" + std::move(details) + "\n");
-    app_.allow_extras();  // reported here, with the nearest flag
+    app_.allow_extras();  // Parse reports them, with the nearest flag
     app_.option_defaults()->group("Flags");
     app_.set_help_flag("-h,--help", "print this help and exit");
-    app_.set_config("--config", "", "read flags from this file, a line each: flag = \"value\"")
+    app_.set_config("--config", "", "read flags from this file, one per line: flag = \"value\"")
         ->type_name("FILE")
         ->envname("ASSAY_CONFIG");
     app_.allow_config_extras(CLI::config_extras_mode::error);
@@ -83,18 +83,18 @@ class Flags::Impl {
   }
 
   int Wrong(const std::string& text) const {
-    std::cerr << command_ << ": " << text << "\n`" << command_ << " --help` tells more\n";
+    std::cerr << command_ << ": " << text << "\nsee `" << command_ << " --help`\n";
     return kExitFailed;
   }
 
-  // CLI11 lets the file win over the environment; so what the environment says is put among the
-  // words of the command line, where those do not say it.
+  // CLI11 gives the file precedence over the environment. To reverse that, the values from the
+  // environment are inserted into the command line, unless the command line sets the flag itself.
   void AddEnvironment(std::vector<std::string>* args) const {
     const auto end = std::find(args->begin(), args->end(), "--");
     std::vector<std::string> added;
     for (const std::string& name : in_environment_) {
       const char* value = std::getenv(EnvironmentName(name).c_str());
-      if (value == nullptr || *value == '\0') continue;  // exported empty: not said
+      if (value == nullptr || *value == '\0') continue;  // an empty variable counts as not set
       const std::string flag = "--" + name;
       const bool said = std::any_of(args->begin(), end, [&](const std::string& word) {
         return word == flag || word.starts_with(flag + "=");
@@ -104,7 +104,7 @@ class Flags::Impl {
     args->insert(args->begin(), added.begin(), added.end());
   }
 
-  // CLI11 takes `--name=` for a flag whose value is the next word.
+  // CLI11 would read the next argument as the value of `--name=`, so the empty value is inserted.
   static void SplitEmptyValues(std::vector<std::string>* args) {
     for (std::size_t i = 0; i < args->size() && (*args)[i] != "--"; ++i) {
       std::string& word = (*args)[i];
@@ -118,17 +118,17 @@ class Flags::Impl {
   std::optional<int> Parse(std::vector<std::string> args) {
     AddEnvironment(&args);
     SplitEmptyValues(&args);
-    // What stands after "--" is no flag, whatever it looks like.
+    // Arguments after "--" are never flags.
     const auto ended = std::find(args.begin(), args.end(), "--");
     const std::vector<std::string> plain(ended, args.end());
-    std::reverse(args.begin(), args.end());  // as CLI11 takes them
+    std::reverse(args.begin(), args.end());  // the order that CLI11 expects
     try {
       app_.parse(std::move(args));
     } catch (const CLI::CallForHelp&) {
       std::cout << app_.help();
       return kExitOk;
     } catch (const CLI::ConfigError& error) {
-      const std::string said = error.what();  // ends with the key that is none
+      const std::string said = error.what();  // ends with the unknown key
       const std::string key = "--" + said.substr(said.rfind(' ') + 1);
       const auto near = Nearest(key, names_);
       return Wrong("the file given with --config has the unknown flag " + Shown(key.substr(2)) +
@@ -137,7 +137,7 @@ class Flags::Impl {
       return Wrong(error.what());
     }
     std::vector<std::string> extras = app_.remaining();
-    std::erase(extras, "--");  // it only ended the flags
+    std::erase(extras, "--");  // the separator is not an argument
     if (extras.empty()) return std::nullopt;
     const std::string& extra = extras.front();
     if (extra.size() < 2 || extra[0] != '-') {
@@ -146,7 +146,7 @@ class Flags::Impl {
     const std::string flag = extra.substr(0, extra.find('='));
     if (std::find(plain.begin(), plain.end(), extra) != plain.end()) {
       return Wrong("unexpected argument " + Quoted(extra) +
-                   ": after -- nothing is a flag; put flags before it");
+                   ": arguments after -- are never flags; put flags before it");
     }
     const auto near = Nearest(flag, names_);
     return Wrong("unknown flag " + Shown(flag) + (near ? "; did you mean " + *near + "?" : ""));
@@ -271,7 +271,7 @@ Flags& Flags::Seconds(const std::string& name, std::int64_t* value, const std::s
   return Duration(name, value, "SECONDS", shown, "s", help);
 }
 
-// `unit` is what the text lacks.
+// Appends `unit` to a text that does not end with it. `unit` is "" if the user writes the unit.
 Flags& Flags::Duration(const std::string& name, std::int64_t* value, const std::string& what,
                        const std::string& shown, const std::string& unit, const std::string& help) {
   const auto read = [value, unit, name](const std::string& text) {

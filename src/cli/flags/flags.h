@@ -1,15 +1,14 @@
-// The flags of one command: declared once with their help, read from the command line, the
-// environment and a configuration file, in this order of precedence. CLI11 does the work and stays
-// behind this header.
+// The flags of one command: declared once with their help, then read from the command line, the
+// environment and a configuration file, in this order of precedence. Only flags.cc includes CLI11.
 //
 //   Flags flags("assay job apply", "apply a rank table", "...");
 //   flags.Positional("ID", &id, "the job").Text("rank-table", &file, "FILE", "...");
-//   if (const auto status = flags.Parse(args)) return *status;  // help was asked, or a flag is
-//   wrong
+//   if (const auto status = flags.Parse(args)) return *status;  // --help, or a wrong flag
 //
-// Every flag `--some-flag` is also the key `some-flag` of the file given with --config and, where
-// Environment says so, the environment variable ASSAY_SOME_FLAG. A wrong flag or value is said with
-// the nearest right one, on standard error.
+// Every flag `--some-flag` is also the key `some-flag` of the file given with --config and, after
+// Environment(true), the environment variable ASSAY_SOME_FLAG. Parse reports a wrong flag or value
+// on standard error and suggests the nearest valid one.
+//
 // Thread safety: none.
 #pragma once
 
@@ -34,11 +33,11 @@ class Flags {
   Flags(const Flags&) = delete;
   Flags& operator=(const Flags&) = delete;
 
-  // The variables hold the defaults, are set by Parse, and outlive this object.
+  // The variables hold the defaults and receive the values in Parse. They must outlive this object.
 
-  // Whether the positionals that follow must be given. On at first.
+  // Whether the positionals declared after this call are required. Initially true.
   Flags& Required(bool on);
-  // Text is UTF-8, here and below; only paths may be any bytes.
+  // Values are UTF-8, here and below. Only paths may contain any bytes.
   Flags& Positional(const std::string& name, std::string* value, const std::string& help);
   Flags& PositionalPath(const std::string& name, std::string* value, const std::string& help);
   Flags& PositionalChoice(const std::string& name, std::string* value,
@@ -47,7 +46,7 @@ class Flags {
               const std::string& help);
   Flags& Path(const std::string& name, std::string* value, const std::string& what,
               const std::string& help);
-  // HOST:PORT of a coordinator, as address.h has it.
+  // HOST:PORT of a coordinator; see cli/address.h.
   Flags& Address(const std::string& name, std::string* value, const std::string& help);
   Flags& Texts(const std::string& name, std::vector<std::string>* values, const std::string& what,
                const std::string& help);
@@ -58,23 +57,27 @@ class Flags {
   Flags& Switch(const std::string& name, bool* value, const std::string& help);
   Flags& Number(const std::string& name, std::int64_t* value, std::int64_t min, std::int64_t max,
                 const std::string& help);
-  // Milliseconds; written with a unit.
+  // The value is in milliseconds. The user writes a number and a unit.
   Flags& Time(const std::string& name, std::int64_t* value, const std::string& help);
-  // Bytes; written with a unit or as a plain number.
+  // The value is in bytes. The user writes a number, with or without a unit.
   Flags& Size(const std::string& name, std::int64_t* value, std::int64_t min, std::int64_t max,
               const std::string& help);
-  // Milliseconds; written as a plain number of seconds, "2" or "0.5".
+  // The value is in milliseconds. The user writes a plain number of seconds, "2" or "0.5".
   Flags& Seconds(const std::string& name, std::int64_t* value, const std::string& help);
-  // Whether the flags that follow are also environment variables. Off at first: what is exported
-  // for an agent (ASSAY_NODE) must not narrow somebody's `assay stress`.
+  // Whether the flags declared after this call can also be set as environment variables. Initially
+  // false: a variable exported for an agent (ASSAY_NODE) must not narrow an `assay stress`.
   Flags& Environment(bool on);
-  Flags& Group(const std::string& title);  // of the flags that follow, in --help
+  // Heading in --help for the flags declared after this call.
+  Flags& Group(const std::string& title);
 
-  bool Given(const std::string& name) const;  // by whatever way
+  // Whether the command line, the environment or the file sets the flag. Call it after Parse.
+  bool Given(const std::string& name) const;
 
-  // No value: go on. Else the status to exit with; what there was to say has been said.
+  // Returns no value if the command is to continue. Otherwise the help or the error has been
+  // printed and the command must exit with the returned status.
   std::optional<int> Parse(std::vector<std::string> args);
-  // For problems found later: "assay job apply: TEXT", and where to look. Returns kExitFailed.
+  // Reports a usage error found after Parse: prints "assay job apply: TEXT" and a reference to
+  // --help on standard error. Returns kExitFailed.
   int Wrong(const std::string& text) const;
 
  private:

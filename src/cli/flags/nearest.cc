@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-// Words longer than this are not typing errors.
+// Longer words are not compared: they are not typing errors.
 constexpr std::size_t kWordMax = 64;
 
 std::size_t Edits(std::string_view a, std::string_view b) {

@@ -1,4 +1,4 @@
-// The known word nearest to a mistyped one, for "did you mean".
+// Finds the known word nearest to a mistyped one, for "did you mean".
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace assay {
 
-// By edits (insert, delete, replace, swap of neighbours), at most a third of the longer word; the
-// first of equals. No value: nothing is near.
+// Counts edits: insert, delete, replace, swap of neighbours. Returns no value if every known word
+// needs more edits than a third of the longer word's length; of equally near words the first.
 std::optional<std::string> Nearest(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Sizes as people write them in flags: 512KiB, 1MiB, 2GiB, or a plain number of bytes.
+// Sizes in flags: 512KiB, 1MiB, 2GiB, or a plain number of bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace assay {
 
-// Bytes, up to 2^62. Errors name the text and show how to write it.
+// Returns bytes, 0 to 2^62. Errors quote the text and show how to write a size.
 Result<std::int64_t> ParseSize(std::string_view text);
 
-// "1MiB", "1536KiB", "1000": reads back as the same.
+// "1MiB", "1536KiB", "1000". ParseSize() of it returns `bytes`.
 std::string SizeText(std::int64_t bytes);
 
 }  // namespace assay

@@ -21,11 +21,12 @@ using Kind = JobFeed::News::Kind;
 
 constexpr milliseconds kPauseMin{200};
 constexpr milliseconds kPauseMax{5000};
-// A refused stream has metadata too; its end comes with them.
+// Time from the metadata until a stream counts as connected. A refused stream has metadata, too,
+// but its end arrives together with them.
 constexpr milliseconds kSettle{100};
 constexpr int kRegistered = 200;  // docs/wire.md 3
 
-// What stays wrong however often it is tried.
+// Whether a retry cannot fix the error.
 bool IsFinal(grpc::StatusCode code) {
   switch (code) {
     case grpc::StatusCode::PERMISSION_DENIED:
@@ -79,14 +80,14 @@ class JobFeed::Impl {
   }
 
  private:
-  // What the one operation under way is; kPause and kFailed: none is.
+  // The operation in progress, at most one. There is none in kPause and kFailed.
   enum class Step { kPause, kRegister, kStart, kMetadata, kRead, kFinish, kFailed };
 
   static milliseconds Left(Clock::time_point end) {
     return std::chrono::duration_cast<milliseconds>(end - Clock::now());
   }
 
-  // False: the caller's time is over first.
+  // Sleeps until the next attempt, at most until `end`. Returns whether the attempt is due.
   bool Pause(Clock::time_point end) {
     const bool whole = next_try_ <= end;
     std::this_thread::sleep_until(std::min(end, next_try_));
@@ -94,7 +95,7 @@ class JobFeed::Impl {
   }
 
   void Begin() {
-    // They live in the memory of the call, which goes with its context.
+    // Destroyed first: both live in the memory of the call, which is freed with the context.
     register_.reset();
     reader_.reset();
     context_ = std::make_unique<grpc::ClientContext>();
@@ -116,7 +117,7 @@ class JobFeed::Impl {
     reader_->StartCall(this);
   }
 
-  // The operation under way has ended.
+  // Handles the end of the operation in progress.
   News Happened(bool ok) {
     switch (step_) {
       case Step::kRegister:
@@ -180,8 +181,8 @@ class JobFeed::Impl {
 
   News Ended() {
     if (status_.ok()) status_ = grpc::Status(grpc::StatusCode::UNAVAILABLE, "the stream ended");
-    // A coordinator that was started anew, or was left alone for long, knows the id no more. Tried
-    // at once, but only once.
+    // The coordinator has restarted, or has dropped the id after a long time without a stream.
+    // Register again immediately, but only once.
     const bool forgotten = status_.error_code() == grpc::StatusCode::NOT_FOUND;
     if (forgotten || status_.error_code() == grpc::StatusCode::ABORTED) client_id_.clear();
     if (forgotten && connected_ && !std::exchange(anew_, true)) {
@@ -221,13 +222,13 @@ class JobFeed::Impl {
   Step step_ = Step::kPause;
   Clock::time_point next_try_ = Clock::now();
   milliseconds pause_ = kPauseMin;
-  bool connected_ = false;              // at any time before
-  bool anew_ = false;                   // registered again since it last was
-  Clock::time_point settled_ = kNever;  // when it counts as connected, unless it is refused first
+  bool connected_ = false;              // at least once
+  bool anew_ = false;                   // registered again since the last connection
+  Clock::time_point settled_ = kNever;  // when the stream counts as connected
   std::optional<News> held_;
   std::string client_id_;
 
-  // Of the operation under way.
+  // State of the operation in progress.
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientAsyncResponseReader<job::Status>> register_;
   std::unique_ptr<grpc::ClientAsyncReader<job::JobSummarySignalList>> reader_;
@@ -244,7 +245,8 @@ JobFeed::News JobFeed::Next(milliseconds timeout) { return impl_->Next(timeout);
 void SnapshotCount::Add(const job::JobSummarySignalList& list) {
   if (complete_) return;
   if (report_time_.empty()) report_time_ = list.reporttime();
-  // A change comes after the whole snapshot, whatever that said of its size.
+  // A list with another report time is a change. Changes follow the whole snapshot, so the snapshot
+  // is complete, whatever size it announced.
   const bool same = list.reporttime() == report_time_;
   if (same) seen_ += list.jobsummarysignals_size();
   complete_ = !same || seen_ >= list.jobtotalnum();

@@ -1,8 +1,10 @@
-// The stream of job signals as a platform subscribes to it (ClusterD's job.Job), kept alive over
-// restarts of the coordinator. One thread, no callbacks: whoever owns it asks for what is next.
+// A subscription to job signals, made as a platform makes it (ClusterD's job.Job), that reconnects
+// after restarts of the coordinator.
 //
-// It subscribes to lists, which say how many signals the snapshot has.
-// Thread safety: none.
+// There are no threads and no callbacks: the owner polls Next(). The feed subscribes to lists,
+// because a list contains the number of signals in the snapshot.
+//
+// Thread safety: none; one thread uses it.
 #pragma once
 
 #include <chrono>
@@ -19,24 +21,25 @@ class JobFeed {
  public:
   struct News {
     enum class Kind {
-      kNothing,    // the wait is over
+      kNothing,    // the timeout has passed
       kConnected,  // subscribed; a snapshot follows, unless there is no job at all
-      kSignals,    // list
-      kLost,       // status says why; it tries again by itself
-      kFailed,     // status says why; there is no more
+      kSignals,    // `list` has the signals
+      kLost,       // `status` has the reason; the feed reconnects automatically
+      kFailed,     // `status` has the reason; nothing follows
     };
     Kind kind = Kind::kNothing;
     job::JobSummarySignalList list;
     Status status;
   };
 
-  // A first attempt that fails is kFailed; once it was connected only what cannot get better is.
+  // A failure of the first attempt is kFailed. After the first connection only an error that no
+  // retry can fix is kFailed; every other one is kLost.
   JobFeed(const std::string& coordinator, std::string role);
   ~JobFeed();  // unsubscribes
   JobFeed(const JobFeed&) = delete;
   JobFeed& operator=(const JobFeed&) = delete;
 
-  // Waits for the next news, at most so long.
+  // Waits at most `timeout` for the next news.
   News Next(std::chrono::milliseconds timeout);
 
  private:
@@ -44,11 +47,11 @@ class JobFeed {
   std::unique_ptr<Impl> impl_;
 };
 
-// Where the snapshot at the front of a stream ends. Anew for each connection.
+// Detects the end of the snapshot that begins a stream. Create one for each connection.
 class SnapshotCount {
  public:
   void Add(const job::JobSummarySignalList& list);
-  // Every job that was there has been said.
+  // Whether all signals of the snapshot have been added.
   bool complete() const { return complete_; }
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kDelete[] = "delete";
 
-// "1700000000" as milliseconds; 0: it is none.
+// "1700000000" as milliseconds; 0 if `text` is not a time.
 std::int64_t SecondsAsMs(const std::string& text) {
   std::int64_t seconds = 0;
   const char* const end = text.data() + text.size();
@@ -57,7 +57,7 @@ std::string AgeText(std::int64_t ms) {
 void JobRows::Apply(const job::JobSummarySignal& signal, bool snapshot, std::int64_t now_ms) {
   const bool deleted = signal.operator_() == kDelete;
   auto found = rows_.find(signal.jobid());
-  // One that went before anybody looked.
+  // The job was deleted before it was ever shown.
   if (found == rows_.end() && deleted) return;
   const bool known = found != rows_.end();
   if (!known) found = rows_.emplace(signal.jobid(), Row()).first;
@@ -65,7 +65,7 @@ void JobRows::Apply(const job::JobSummarySignal& signal, bool snapshot, std::int
   row.generation = generation_;
   const std::string state = deleted ? "deleted" : signal.jobstatus();
   if (state != row.state) {
-    // The signal says when the job began and ended, not when it came to run.
+    // The signal contains when the job began and ended, not when it entered its state.
     const std::int64_t ended = SecondsAsMs(signal.deletetime());
     const std::int64_t began = snapshot ? SecondsAsMs(signal.time()) : now_ms;
     row.since_ms = ended != 0 ? ended : began != 0 ? began : now_ms;
@@ -112,7 +112,7 @@ bool JobRows::Fade(std::int64_t now_ms) {
   return deleted_ != before;
 }
 
-// Half of them, so that it is not done for each.
+// Drops half of the deleted jobs, so that the search does not repeat for every further one.
 void JobRows::DropOldestDeleted() {
   std::vector<std::uint64_t> orders;
   for (const auto& [id, row] : rows_) {

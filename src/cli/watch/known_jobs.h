@@ -1,5 +1,5 @@
-// The jobs that a stream of signals has told of: says after a new connection which of them went
-// while nobody listened, longer ago than the coordinator remembers.
+// The jobs in a stream of signals. After a new connection it finds those that were deleted while
+// there was no connection, and so long ago that the coordinator no longer sends their deletion.
 //
 // Thread safety: none.
 #pragma once
@@ -18,10 +18,10 @@ class KnownJobs {
  public:
   void Apply(job::JobSummarySignal&& signal);
 
-  // A new connection: whatever is not applied again until EndSnapshot() has gone.
+  // Call after a new connection. Jobs not applied between this call and EndSnapshot() were deleted.
   void BeginSnapshot() { ++generation_; }
-  // Of each that has gone its last signal, with operator delete and no deleteTime: nobody said
-  // when.
+  // Removes the jobs that were deleted and returns the last signal of each, with operator delete
+  // and without a deleteTime, which is unknown.
   std::vector<job::JobSummarySignal> EndSnapshot();
 
   std::size_t size() const { return jobs_.size(); }
@@ -29,7 +29,7 @@ class KnownJobs {
  private:
   struct Known {
     job::JobSummarySignal signal;
-    std::uint64_t generation = 0;  // of the snapshot that last had it
+    std::uint64_t generation = 0;  // of the last snapshot that contained the job
   };
 
   std::map<std::string, Known> jobs_;

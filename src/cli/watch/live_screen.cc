@@ -11,10 +11,10 @@
 namespace assay {
 namespace {
 
-// xterm's, which every terminal of today takes: the other screen, the cursor, wrapping of lines.
+// xterm sequences, which all current terminals support: alternate screen, cursor, line wrapping.
 constexpr char kEnter[] = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 constexpr char kLeave[] = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
-// How long a terminal that is held (Ctrl-S) may keep us from giving it back.
+// How long a terminal whose output is stopped (Ctrl-S) may delay Leave.
 constexpr int kLastWordsMs = 1000;
 
 }  // namespace
@@ -22,7 +22,7 @@ constexpr int kLastWordsMs = 1000;
 void LiveScreen::Enter() {
   if (entered_) return;
   entered_ = true;
-  // What is typed shall not be seen; keys come without Enter. Ctrl-C and Ctrl-Z stay signals.
+  // Typed keys are not echoed and arrive without Enter. Ctrl-C and Ctrl-Z still send signals.
   if (isatty(input_) == 1 && tcgetattr(input_, &modes_) == 0) {
     termios quiet = modes_;
     quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO | ICANON);
@@ -70,7 +70,7 @@ void LiveScreen::Write(const std::string& bytes, bool last_words) {
     }
     const ssize_t wrote = write(output_, bytes.data() + done, bytes.size() - done);
     if (wrote > 0) done += static_cast<std::size_t>(wrote);
-    // A page that somebody interrupts is not finished; one that a resize interrupts is.
+    // An interrupt such as Ctrl-C abandons the page; a resize of the window does not.
     const bool again = wrote >= 0 || errno == EINTR || errno == EAGAIN;
     if (!again || (!last_words && Interrupts() != 0)) return;
   }

@@ -1,7 +1,7 @@
-// A terminal that shows one page which changes: its other screen, so that what was there before
-// comes back at the end.
+// Shows one changing page on a terminal. It uses the alternate screen, so that the previous content
+// returns at the end.
 //
-// Thread safety: none; one at a time.
+// Thread safety: none. Use at most one at a time.
 #pragma once
 
 #include <termios.h>
@@ -13,13 +13,14 @@ namespace assay {
 
 class LiveScreen {
  public:
-  // Both are descriptors; output is a terminal, input may be one.
+  // Descriptors that the caller owns. `output` is a terminal, `input` may be one.
   LiveScreen(int input, int output) : input_(input), output_(output) {}
   ~LiveScreen() { Leave(); }
   LiveScreen(const LiveScreen&) = delete;
   LiveScreen& operator=(const LiveScreen&) = delete;
 
-  // Takes the terminal, and gives it back as it was. Each may be called again.
+  // Enter takes over the terminal, Leave restores it. A repeated call has no effect. Enter may
+  // follow Leave.
   void Enter();
   void Leave();
 
@@ -27,10 +28,10 @@ class LiveScreen {
     std::size_t rows = 24;
     std::size_t columns = 80;
   };
-  Size size() const;  // as it is now
-  // Begins with the first line of the page. Lines end with "\r\n" but the last, and fit.
+  Size size() const;  // the current size
+  // Draws from the top of the screen. The lines of `page` are separated by "\r\n" and must fit.
   void Draw(const std::string& page);
-  // A key that was pressed since; 0: none.
+  // The next key that was pressed; 0 if there is none.
   char Key();
 
  private:
@@ -39,8 +40,8 @@ class LiveScreen {
   const int input_;
   const int output_;
   bool entered_ = false;
-  bool quiet_input_ = false;  // its modes were changed
-  termios modes_{};           // as they were
+  bool quiet_input_ = false;  // modes of input_ were changed
+  termios modes_{};           // modes of input_ before Enter
 };
 
 }  // namespace assay

@@ -32,28 +32,23 @@ using Clock = std::chrono::steady_clock;
 using Kind = JobFeed::News::Kind;
 
 constexpr char kCommand[] = "assay watch jobs";
-constexpr milliseconds kFrame{100};      // from one redraw to the next, at least
-constexpr milliseconds kAging{1000};     // and at most, for the ages in it
-constexpr milliseconds kNoneWait{1000};  // until it is asked whether there is any job
-constexpr milliseconds kLook{200};       // how often signals and the reader of a pipe are looked at
+constexpr milliseconds kFrame{100};      // minimum time between redraws
+constexpr milliseconds kAging{1000};     // maximum time between redraws, to update the ages
+constexpr milliseconds kNoneWait{1000};  // until AnyJob() is called when no signal arrives
+constexpr milliseconds kLook{200};       // how often interrupts and the pipe's reader are checked
 
 constexpr char kDetails[] =
-    "On a terminal: a live table of the jobs, those whose state changed last above; q or Ctrl-C "
-    "ends it.\n"
-    "SINCE is the time in the state; of one that began before the command did and has not ended, "
-    "the time\n"
-    "since the job began. A deleted job is shown for 10 s more.\n\n"
-    "In a pipe, or with --json: one JSON object a line for each signal, with the fields of "
-    "ClusterD's\n"
-    "JobSummarySignal as they are on the wire (HcclJson is a text); first the present jobs and "
-    "those\n"
-    "deleted within the last hour (operator delete), then each change. It ends when nobody reads "
-    "it.\n\n"
-    "When the coordinator is away the command waits for it and says so once; then all present jobs "
-    "come\n"
-    "again; in JSON, what went unseen meanwhile is a line with operator delete and no "
-    "deleteTime.\n\n"
-    "Exit status: 0 ended as asked, 1 usage, connection or refusal.\n\n"
+    "On a terminal: a live table of the jobs, the last changes of state first; q or Ctrl-C ends\n"
+    "it. SINCE is the time in the current state. If that state began before the command and the\n"
+    "job has not ended, it is the time since the job began. A deleted job is shown for 10 s.\n\n"
+    "In a pipe, or with --json: one JSON object per line for each signal, with the fields of\n"
+    "ClusterD's JobSummarySignal as on the wire (HcclJson is a string). The present jobs and the\n"
+    "jobs deleted within the last hour (operator delete) come first, then each change. The\n"
+    "command ends when the reader closes the pipe.\n\n"
+    "If the connection to the coordinator is lost, the command reports it once and reconnects.\n"
+    "All present jobs then come again. In JSON, a job whose deletion was missed meanwhile is a\n"
+    "line with operator delete and no deleteTime.\n\n"
+    "Exit status: 0 ended on request, 1 usage, connection or refusal.\n\n"
     "Examples:\n"
     "  assay watch jobs\n"
     "  assay watch jobs --json | jq -r 'select(.jobStatus == \"failed\") | .jobId'\n"
@@ -86,10 +81,10 @@ std::string JsonLine(const job::JobSummarySignal& signal) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-// Standard output as a stream of whole lines that somebody may stop reading.
+// Writes whole lines to standard output, which may be a pipe that its reader closes.
 class LineOutput {
  public:
-  // False: it is over; exit_status() says how.
+  // Returns false if the command must end, with exit_status().
   bool Write(std::string_view lines) {
     while (!lines.empty()) {
       const ssize_t wrote = write(STDOUT_FILENO, lines.data(), lines.size());
@@ -108,7 +103,7 @@ class LineOutput {
     }
     return true;
   }
-  // Seen without anything to write.
+  // Detects a closed pipe without a write.
   static bool ReaderIsGone() {
     pollfd look{STDOUT_FILENO, 0, 0};
     return poll(&look, 1, 0) == 1 && (look.revents & (POLLERR | POLLNVAL)) != 0;
@@ -119,7 +114,7 @@ class LineOutput {
   int exit_status_ = kExitOk;
 };
 
-// Says on standard error what became of the connection, each once.
+// Reports on standard error when the connection is lost and when it is back, each once.
 class ConnectionTalk {
  public:
   void Lost(const Status& why) {
@@ -135,8 +130,8 @@ class ConnectionTalk {
   bool away_ = false;
 };
 
-// No job, no message: so whoever has to know where a snapshot ends asks. REQUIRES: subscribed; a
-// job that is said to be there now is in the snapshot, or comes after it.
+// Whether there is any job. A snapshot without jobs sends no message, so this call is the only way
+// to detect its end. REQUIRES: subscribed; a job found now is then in the snapshot or follows it.
 Result<bool> AnyJob(Client* client) {
   admin::ListJobsRequest request;
   request.set_limit(1);
@@ -145,7 +140,8 @@ Result<bool> AnyJob(Client* client) {
   return !page->jobs().empty();
 }
 
-// Every signal as a line, and after a new connection one for each job that went unseen.
+// Prints every signal as a line and, after a new connection, one line for each job that was deleted
+// unnoticed.
 class LineFeed {
  public:
   explicit LineFeed(const Wanted& wanted)
@@ -161,7 +157,7 @@ class LineFeed {
   }
 
  private:
-  // The lines that the news are.
+  // Returns the lines to print for the news.
   std::string Take(JobFeed::News* news) {
     switch (news->kind) {
       case Kind::kConnected:
@@ -213,7 +209,7 @@ class LineFeed {
   ConnectionTalk talk_;
   KnownJobs jobs_;
   SnapshotCount snapshot_;
-  Clock::time_point ask_at_ = kNever;  // whether there is any job, while nothing comes
+  Clock::time_point ask_at_ = kNever;  // when to call AnyJob(), unless a signal arrives first
 };
 
 int PrintOnce(const std::map<std::string, job::JobSummarySignal>& jobs, bool as_table) {
@@ -323,7 +319,7 @@ class LiveTable {
     if (in_snapshot && snapshot_.complete()) rows_.EndSnapshot();
   }
 
-  // Until something is to be drawn.
+  // Time until the next redraw.
   milliseconds Due() const {
     const auto next = drawn_ + (changed_ ? kFrame : kAging);
     return std::chrono::ceil<milliseconds>(next - Clock::now());
@@ -352,13 +348,13 @@ class LiveTable {
   LiveScreen screen_{STDIN_FILENO, STDOUT_FILENO};
   JobRows rows_;
   SnapshotCount snapshot_;
-  bool begun_ = false;   // it was connected: the screen is ours
-  std::string away_;     // why it is not connected now
-  bool changed_ = true;  // since it was drawn
+  bool begun_ = false;   // connected at least once: the screen is entered
+  std::string away_;     // why there is no connection; "" while there is one
+  bool changed_ = true;  // since the last redraw
   Clock::time_point drawn_{};
 };
 
-// REQUIRES: standard output is a terminal.
+// Whether the terminal can position the cursor. REQUIRES: standard output is a terminal.
 bool CanBeDrawnOn() {
   const char* const kind = std::getenv("TERM");
   return kind != nullptr && std::string_view(kind) != "dumb";
@@ -368,13 +364,13 @@ bool CanBeDrawnOn() {
 
 int WatchJobs(Args args) {
   Wanted wanted;
-  Flags flags(kCommand, "Follow the states of the jobs, as subscribed platforms get them.",
+  Flags flags(kCommand, "Watch the states of the jobs, as subscribed platforms receive them.",
               kDetails);
-  wanted.client.Declare(&flags, "print JSON lines, on a terminal too");
+  wanted.client.Declare(&flags, "print JSON lines, even on a terminal");
   flags
       .Text("client-role", &wanted.role, "ROLE",
-            "as which of the coordinator's --job-roles (DefaultUser1)")
-      .Switch("once", &wanted.once, "print the present jobs and end");
+            "subscribe as this one of the coordinator's --job-roles (DefaultUser1)")
+      .Switch("once", &wanted.once, "print the present jobs and exit");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   signal(SIGPIPE, SIG_IGN);
   CatchEndings();

@@ -17,7 +17,7 @@ TEST_CASE("a duration is a number and its unit") {
   }
 }
 
-TEST_CASE("what is no duration is named, with how to write one") {
+TEST_CASE("an invalid duration is an error that shows how to write one") {
   for (const char* text : {"", "30", "-5s", "s", "5 s", "5d", "1e9s", "nan s", "inf",
                            "99999999999h", "5s5", "\x1b[31m5s"}) {
     const auto read = ParseDuration(text);
@@ -27,7 +27,7 @@ TEST_CASE("what is no duration is named, with how to write one") {
   }
 }
 
-TEST_CASE("the text of a duration reads back") {
+TEST_CASE("the text of a duration parses back to the same duration") {
   for (const std::int64_t ms : {0, 1, 999, 1000, 1500, 86'400'000}) {
     CHECK(*ParseDuration(DurationText(ms)) == ms);
   }

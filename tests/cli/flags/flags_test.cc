@@ -33,7 +33,7 @@ struct Values {
 
 }  // namespace
 
-TEST_CASE("flags have defaults, and take values in both forms") {
+TEST_CASE("flags have defaults and accept values in both forms") {
   Values values;
   CHECK_FALSE(values.Parse({}).has_value());
   CHECK(values.listen == "127.0.0.1:8899");
@@ -58,7 +58,7 @@ TEST_CASE("wrong values and flags end with status 1") {
   }
 }
 
-TEST_CASE("the command line wins over the environment, that over the file") {
+TEST_CASE("the command line overrides the environment, and the environment overrides the file") {
   TempDir folder;
   const std::string file = folder.path() + "/assay.conf";
   std::ofstream(file) << "listen = \"file:1\"\naic-deadline = \"1s\"\ncount = 5\n";
@@ -77,7 +77,8 @@ TEST_CASE("the command line wins over the environment, that over the file") {
   CHECK(Values().Parse({"--config", file + ".none"}) == kExitFailed);
 }
 
-TEST_CASE("an empty value is a value, not the next word; an empty variable says nothing") {
+TEST_CASE(
+    "an empty value does not consume the next argument, an empty variable counts as not set") {
   Values values;
   setenv("ASSAY_LISTEN", "", 1);
   CHECK_FALSE(values.Parse({"--insecure"}).has_value());
@@ -89,7 +90,7 @@ TEST_CASE("an empty value is a value, not the next word; an empty variable says 
   CHECK(Values().Parse({"--aic-deadline=", "--count=3"}) == kExitFailed);
 }
 
-TEST_CASE("text is UTF-8, a path may be any bytes") {
+TEST_CASE("text must be UTF-8, a path may contain any bytes") {
   std::string id, name, path;
   std::vector<std::string> nodes;
   const auto parse = [&](std::vector<std::string> args) {
@@ -107,7 +108,7 @@ TEST_CASE("text is UTF-8, a path may be any bytes") {
   CHECK(path == "\xff");
 }
 
-TEST_CASE("a coordinator's address is judged") {
+TEST_CASE("a coordinator's address is validated") {
   std::string address;
   const auto parse = [&](const std::string& arg) {
     Flags flags("assay test", "tests", "more");

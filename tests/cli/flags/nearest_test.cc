@@ -4,7 +4,7 @@
 
 using namespace assay;
 
-TEST_CASE("the nearest word is found, and nothing far away") {
+TEST_CASE("the nearest word is found, but not a distant one") {
   const std::vector<std::string> flags = {"--listen", "--insecure", "--db", "--port-file"};
   CHECK(Nearest("--lisen", flags) == "--listen");
   CHECK(Nearest("--lsiten", flags) == "--listen");

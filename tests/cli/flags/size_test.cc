@@ -19,7 +19,7 @@ TEST_CASE("sizes are read with their unit and written back") {
   CHECK(*ParseSize("1024KiB") == 1 << 20);
 }
 
-TEST_CASE("what is no size is refused with its text") {
+TEST_CASE("an invalid size is an error that quotes the text") {
   for (const char* wrong : {"", "x", "MiB", "-1", "-1KiB", "1.5MiB", "1MB", "1 MiB", "1mib",
                             "99999999999999999999", "9000000000GiB", "1KiBx"}) {
     INFO(wrong);

@@ -47,7 +47,7 @@ std::string Row(const std::string& line) {
   return words.substr(0, words.find_last_not_of(' ') + 1);
 }
 
-TEST_CASE("the state that changed last is above") {
+TEST_CASE("the job whose state changed last comes first") {
   JobRows rows;
   rows.Apply(Signal("old", "running", 500), true, kNow);
   rows.Apply(Signal("new", "pending", 100), true, kNow);
@@ -60,12 +60,12 @@ TEST_CASE("the state that changed last is above") {
   rows.Apply(Signal("old", "failed", 500), false, kNow + 1000);
   texts = Texts(rows, 100, 200, kNow + 3000);
   CHECK(Row(texts[2]) == "old failed 2s");
-  // The same again is no change.
+  // A repeated signal is not a change.
   rows.Apply(Signal("old", "failed", 500), false, kNow + 3000);
   CHECK(Texts(rows, 100, 200, kNow + 3000) == texts);
 }
 
-TEST_CASE("ranks and nodes are those of the table") {
+TEST_CASE("the counts of ranks and nodes come from the rank table") {
   JobRows rows;
   job::JobSummarySignal signal = Signal("a", "running");
   signal.set_hccljson(R"({"status":"complete","server_count":"2","server_list":[
@@ -79,7 +79,7 @@ TEST_CASE("ranks and nodes are those of the table") {
   CHECK(Texts(rows)[2].find("   -      -  name of a") != std::string::npos);
 }
 
-TEST_CASE("what does not fit is counted") {
+TEST_CASE("jobs that do not fit are counted") {
   JobRows rows;
   for (int i = 0; i < 50; ++i)
     rows.Apply(Signal("job-" + std::to_string(i), "running"), true, kNow);
@@ -99,7 +99,7 @@ TEST_CASE("what does not fit is counted") {
   }
 }
 
-TEST_CASE("texts from outside do not reach the terminal as they are") {
+TEST_CASE("texts from outside are made printable before they reach the terminal") {
   JobRows rows;
   job::JobSummarySignal signal = Signal("a\x1b[2J", "run\nning");
   signal.set_jobname("caf\xC3\xA9 \xE4\xBB\xBB\xE5\x8A\xA1 \x07");
@@ -112,7 +112,7 @@ TEST_CASE("texts from outside do not reach the terminal as they are") {
   }
 }
 
-TEST_CASE("a deleted job is shown for a while") {
+TEST_CASE("a deleted job is shown for kDeletedShownMs") {
   JobRows rows;
   rows.Apply(Deleted("gone before"), true, kNow);
   CHECK(rows.size() == 0);
@@ -124,7 +124,7 @@ TEST_CASE("a deleted job is shown for a while") {
   CHECK_FALSE(rows.Fade(kNow + JobRows::kDeletedShownMs - 1));
   CHECK(rows.Fade(kNow + JobRows::kDeletedShownMs));
   CHECK(rows.size() == 0);
-  // Deleted and applied again: it lives.
+  // Deleted and applied again: the job is present.
   rows.Apply(Signal("a", "running"), false, kNow);
   rows.Apply(Deleted("a"), false, kNow);
   rows.Apply(Signal("a", "pending"), false, kNow);
@@ -132,7 +132,7 @@ TEST_CASE("a deleted job is shown for a while") {
   CHECK(Texts(rows)[0] == "1 job: 1 pending");
 }
 
-TEST_CASE("deleted jobs are bounded, the newest stay") {
+TEST_CASE("the number of deleted jobs is bounded and the newest remain") {
   JobRows rows;
   rows.Apply(Signal("living", "running"), true, kNow);
   for (std::size_t i = 0; i < 10 * JobRows::kDeletedMax; ++i) {
@@ -144,7 +144,7 @@ TEST_CASE("deleted jobs are bounded, the newest stay") {
   CHECK(Row(Texts(rows)[2]).find("job-4999 deleted") == 0);
 }
 
-TEST_CASE("what a new snapshot does not have has gone") {
+TEST_CASE("a job that is missing in a new snapshot is removed") {
   JobRows rows;
   rows.Apply(Signal("a", "running"), true, kNow);
   rows.Apply(Signal("b", "running"), true, kNow);

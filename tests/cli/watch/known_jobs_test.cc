@@ -17,7 +17,7 @@ job::JobSummarySignal SignalOf(const std::string& id, const std::string& state,
 
 }  // namespace
 
-TEST_CASE("what a new connection does not tell of has gone") {
+TEST_CASE("a job that a new connection does not mention was deleted") {
   KnownJobs jobs;
   CHECK(jobs.EndSnapshot().empty());
   for (const char* id : {"a", "b", "c", "d"}) jobs.Apply(SignalOf(id, "running"));
@@ -42,8 +42,7 @@ TEST_CASE("what a new connection does not tell of has gone") {
   CHECK(jobs.EndSnapshot().empty());
 }
 
-TEST_CASE(
-    "a connection that is lost before the end of its snapshot says nothing of what has gone") {
+TEST_CASE("a connection lost before the end of its snapshot reports no deletions") {
   KnownJobs jobs;
   jobs.Apply(SignalOf("a", "running"));
   jobs.Apply(SignalOf("b", "running"));
