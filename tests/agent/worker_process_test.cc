@@ -177,7 +177,7 @@ TEST_CASE("a worker answers a request it cannot perform with the reason") {
   talk.Send(driver::OpenDevice{0});
   CHECK(talk.Take<driver::DeviceOpened>().error.empty());
   talk.Send(driver::OpenDevice{2});
-  CHECK(talk.Take<driver::DeviceOpened>().error == "this worker has a device open already");
+  CHECK(talk.Take<driver::DeviceOpened>().error == "this worker already has an open device");
 
   const driver::P2pGroup group{{{8, 0}, {9, 1}}, 0};
   talk.Send(driver::RunP2p{group, {"", ""}});
@@ -185,7 +185,7 @@ TEST_CASE("a worker answers a request it cannot perform with the reason") {
   CHECK(unprepared.code == OutcomeCode::kNotRun);
   CHECK(unprepared.detail == "the p2p test was not prepared with this group");
   talk.Send(driver::PrepareP2p{{{{8, 0}, {9, 1}}, 2}});
-  CHECK(talk.Take<driver::P2pPrepared>().error == "this worker has no place in the p2p group");
+  CHECK(talk.Take<driver::P2pPrepared>().error == "this worker's index is outside the p2p group");
   talk.Send(driver::PrepareP2p{group});
   CHECK(talk.Take<driver::P2pPrepared>().error.empty());
   talk.Send(driver::RunP2p{group, {"only one blob"}});
@@ -196,7 +196,7 @@ TEST_CASE("every answer carries the error of a driver that cannot be created") {
   Talk talk(SimSpec("1:aic=broken"));
   talk.Send(driver::ListDevices{});
   const std::string error = talk.Take<driver::DevicesListed>().error;
-  CHECK(error.find("'broken' is no outcome of aic") != std::string::npos);
+  CHECK(error.find("'broken' is not an outcome of aic") != std::string::npos);
   talk.Send(driver::OpenDevice{1});
   CHECK(talk.Take<driver::DeviceOpened>().error == error);
   talk.Send(driver::RunAic{});
@@ -299,7 +299,7 @@ TEST_CASE("a message larger than the pipe arrives in pieces") {
   talk.Send(driver::PrepareP2p{group});
   talk.Send(driver::RunP2p{group, {std::string(1000000, 'x')}});
   CHECK(talk.Take<driver::OpDone>().detail ==
-        "sim: rank 0 gave nothing, or something wrong, to connect with");
+        "sim: rank 0 supplied no connection data, or wrong data");
 }
 
 TEST_CASE("a missing program is named, and a program that is not a worker exits") {
