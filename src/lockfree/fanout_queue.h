@@ -23,8 +23,8 @@
 // Lifetime: create it with make_shared. A ready or running queue holds a reference to itself, so
 // releasing the last outside reference loses no entry. The thread that releases the last reference
 // destroys it, perhaps a worker.
-// Bounds: none. The control loop limits what it posts, and entries are small: a change for many
-// streams is posted as a reference to an immutable snapshot.
+// Bounds: none. The control loop limits what it posts, and an entry is a few words: a change for
+// many streams is posted as a reference to an immutable snapshot.
 //
 // Why it is correct. `count_` is the number of entries posted and not yet handled; it hands the
 // queue from thread to thread.
