@@ -24,7 +24,7 @@ constexpr Ms kInventoryWait = 60'000;
 
 }  // namespace
 
-// Members are destroyed from the last to the first: the thread's loop before what it uses.
+// Member order matters: members are destroyed in reverse, so the loop goes before what it uses.
 class Agent::Impl {
  public:
   explicit Impl(StateFolder folder) : folder_(std::move(folder)) {}
@@ -73,7 +73,7 @@ class Agent::Impl {
   void Run() {
     thread_ = std::thread([this] {
       loop_->Run();
-      loop_.reset();  // its workers belong to this thread
+      loop_.reset();  // on this thread: a worker dies with the thread that started it
       done_.set_value();
     });
   }
@@ -81,7 +81,7 @@ class Agent::Impl {
   void Tell(AgentInput::Kind kind) {
     AgentInput input;
     input.kind = kind;
-    (void)inbox_->Post(std::move(input));  // closed: it has stopped
+    (void)inbox_->Post(std::move(input));  // fails only when the loop has stopped
   }
 
   bool Wait(int timeout_ms) const {
@@ -108,7 +108,7 @@ Result<std::unique_ptr<Agent>> Agent::Start(AgentOptions options) {
   QuietGrpc();
   Result<std::string> target = CoordinatorTarget(options.coordinator);
   if (!target.ok()) return target.status();
-  if (options.stop_grace < 0) return InvalidError("--stop-grace is below zero");
+  if (options.stop_grace < 0) return InvalidError("--stop-grace must not be negative");
   Result<StateFolder> folder = StateFolder::Take(options.state_dir);
   if (!folder.ok()) return folder.status();
   auto impl = std::make_unique<Impl>(std::move(folder).value());

@@ -1,15 +1,15 @@
-// The agent's role: attaches to a coordinator and puts this machine's devices through the tests it
-// is given.
+// The agent role: attaches to a coordinator and runs the tests that the coordinator assigns on this
+// machine's devices.
 //
 //   Result<std::unique_ptr<Agent>> agent = Agent::Start(options);
 //   ...
-//   (*agent)->RequestStop();                  // the first SIGTERM
-//   while (!(*agent)->Wait(1000)) {}          // a second one: ForceStop()
+//   (*agent)->RequestStop();                  // on the first SIGTERM
+//   while (!(*agent)->Wait(1000)) {}          // on a second SIGTERM: ForceStop()
 //
-// An agent that is destroyed without having stopped ends as if it had been killed: its workers die,
-// and the next one on the same state folder takes up what was stored.
-//
-// Thread safety: any thread, one call at a time. One thread of its own does all the work.
+// Thread safety: any thread, one call at a time. The agent does all its work on one thread of its
+// own.
+// Lifetime: destroying an agent that has not stopped ends it as a kill would: its workers die, and
+// the next agent on the same state folder continues from the stored state.
 #pragma once
 
 #include <memory>
@@ -24,30 +24,35 @@ namespace assay {
 
 struct AgentOptions {
   std::string coordinator;  // host:port
-  std::string node;         // this agent's name; "": the host name
+  std::string node;         // this agent's name; empty: the host name
   std::string state_dir;
   driver::Options driver;
-  Ms stop_grace = 600'000;      // how long an op under way is waited for after RequestStop
-  Ms commit_patience = 10'000;  // a disk that takes no records for so long ends what runs
-  std::string program = "/proc/self/exe";  // for workers: `PROGRAM worker --in=N --out=N`
-  std::vector<std::string> worker_env;     // NAME=value, added to their environment
+  // How long RequestStop waits for a running op.
+  Ms stop_grace = 600'000;
+  // How long commits may fail before the agent kills the running tests.
+  Ms commit_patience = 10'000;
+  // The worker program, started as `PROGRAM worker --in=N --out=N`.
+  std::string program = "/proc/self/exe";
+  // NAME=value, added to the workers' environment.
+  std::vector<std::string> worker_env;
 };
 
 class Agent {
  public:
-  // Returns when the state folder is taken, the stored runs are loaded and the devices are known;
-  // the coordinator need not be there. kInvalid: an option is wrong; kConflict: another agent uses
-  // the state folder; kUnavailable: the folder cannot be written or the driver does not answer.
+  // Returns once the state folder is locked, the stored runs are loaded and the devices are listed.
+  // Does not need a reachable coordinator. kInvalid: an option is wrong; kConflict: another agent
+  // uses the state folder; kUnavailable: the folder cannot be written or the driver does not
+  // answer.
   static Result<std::unique_ptr<Agent>> Start(AgentOptions options);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // No more work is taken; the op under way is waited for.
+  // Accepts no more work and waits for the running ops (up to stop_grace).
   void RequestStop();
-  // The op under way is ended, the devices are made safe, what can be answered is.
+  // Ends the running ops, makes the devices safe and reports the outcomes it can.
   void ForceStop();
-  // True when it has stopped; false after timeout_ms.
+  // True once the agent has stopped; false after timeout_ms.
   bool Wait(int timeout_ms);
 
   const std::string& node() const;

@@ -1,9 +1,9 @@
-// What other threads tell the agent's loop: reactions of the coordinator's stream, and the
-// process's wish to stop.
+// Inputs from other threads to the agent's loop: completions of the coordinator's stream, and the
+// process's stop requests.
 //
-// The stream's messages themselves stay in the stream: it has one read and one write under way, and
-// the loop starts the next when it has consumed the last (so the queue's order does not matter, and
-// a coordinator that floods is held back).
+// The stream's messages themselves stay in the stream: it has at most one read and one write in
+// flight, and the loop starts the next when it has consumed the last. So the order of the queue
+// does not matter, and a coordinator that floods the agent is held back.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace assay {
 
 struct AgentInput {
   enum class Kind : std::uint8_t {
-    kStreamRead,   // a message is there; !ok: no more will come
+    kStreamRead,   // a message has arrived; !ok: no more will arrive
     kStreamWrote,  // !ok: the stream is broken
-    kStreamEnded,  // the last of a stream; its status is there
+    kStreamEnded,  // the last input of a stream; its status is available
     kStop,
     kForceStop,
-    kAbandon,  // end as if killed
+    kAbandon,  // end as a kill would
   };
   Kind kind = Kind::kStop;
   bool ok = false;

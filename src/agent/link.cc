@@ -18,8 +18,8 @@
 namespace assay {
 namespace {
 
-constexpr Ms kConnectWait = 3500;  // with the longest pause after it: at most 5 s between attempts
-constexpr Ms kConnectLook = 20;    // how often a connection in the making is looked at
+constexpr Ms kConnectWait = 3500;  // plus the longest kAfterFailure: at most 5 s per attempt
+constexpr Ms kConnectLook = 20;    // interval of checks while connecting
 constexpr Ms kWelcomeWait = 60'000;
 constexpr Ms kBrokenWait = 2000;
 constexpr Ms kStatusWait = 1000;
@@ -29,12 +29,12 @@ constexpr std::size_t kReportsPerMessage = 256;
 constexpr std::size_t kStatusShown = 300;
 constexpr int kReceiveBytesMax = 16 << 20;
 
-// Where the next attempt begins, after what happened to the last one.
+// The pause before the next attempt, by how the last one ended.
 struct Pause {
   Ms least;
   Ms most;
 };
-constexpr Pause kAfterLoss{100, 500};  // agents of a coordinator that restarts come back one by one
+constexpr Pause kAfterLoss{100, 500};  // spreads the agents of a coordinator that restarts
 constexpr Pause kAfterFailure{1000, 1500};
 constexpr Pause kAfterRefusal{3000, 4000};
 
@@ -52,8 +52,8 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& target) {
   return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// One attempt: a channel, a call, and the one message each way that is under way. The loop holds
-// the call (AddHold) until it wants nothing more of it.
+// One attempt: a channel, a call, and the one message in flight each way. The loop holds the call
+// (AddHold) as long as it uses it.
 class Stream final
     : public grpc::ClientBidiReactor<fleet::AgentMessage, fleet::CoordinatorMessage> {
  public:
@@ -72,7 +72,7 @@ class Stream final
   const fleet::CoordinatorMessage& incoming() const { return incoming_; }
   const grpc::Status& status() const { return status_; }  // after kStreamEnded
 
-  // REQUIRES of these: the hold was not let go.
+  // REQUIRES, for these three: LetGo was not called.
   void ReadNext() { StartRead(&incoming_); }
   void Write(fleet::AgentMessage message) {
     outgoing_ = std::move(message);
@@ -88,7 +88,7 @@ class Stream final
     LetGo();
   }
 
-  // Ends it and deletes it when gRPC is done with it, now or later.
+  // Cancels the stream and deletes it once gRPC has finished with it, now or later.
   static void Leave(std::unique_ptr<Stream> stream) {
     stream->Cancel();
     if (stream->end_.exchange(End::kLeft, std::memory_order_acq_rel) == End::kEnded) return;
@@ -102,12 +102,12 @@ class Stream final
   void OnWriteDone(bool ok) override { Post(AgentInput::Kind::kStreamWrote, ok); }
   void OnDone(const grpc::Status& status) override {
     status_ = status;
-    // The loop may delete this from here on.
+    // After the exchange below the loop may delete this object.
     const std::shared_ptr<AgentInbox> inbox = inbox_;
     AgentInput input{AgentInput::Kind::kStreamEnded, true, id_};
     if (end_.exchange(End::kEnded, std::memory_order_acq_rel) == End::kLeft) {
-      // Not here: with the last channel goes the queue that runs this reaction, and it would wait
-      // for its own thread.
+      // Not on this thread: destroying the last channel destroys the queue that runs this reaction,
+      // which would wait for its own thread.
       std::thread([this] { delete this; }).detach();
     } else {
       (void)inbox->Post(std::move(input));
@@ -115,7 +115,7 @@ class Stream final
   }
   void Post(AgentInput::Kind kind, bool ok) {
     AgentInput input{kind, ok, id_};
-    (void)inbox_->Post(std::move(input));  // closed: the process ends
+    (void)inbox_->Post(std::move(input));  // fails only when the loop has ended
   }
 
   const std::uint64_t id_;
@@ -123,16 +123,18 @@ class Stream final
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<fleet::Fleet::Stub> stub_;
   grpc::ClientContext context_;
-  fleet::CoordinatorMessage incoming_;  // gRPC's while a read is under way, then the loop's
-  fleet::AgentMessage outgoing_;        // the same for the write
+  // gRPC owns it while a read is in flight, otherwise the loop does.
+  fleet::CoordinatorMessage incoming_;
+  // gRPC owns it while a write is in flight, otherwise the loop does.
+  fleet::AgentMessage outgoing_;
   grpc::Status status_;
-  bool held_ = true;  // the loop's
-  // Whoever of gRPC (kEnded) and the loop (kLeft) comes second deletes it, if the loop leaves it;
-  // acquire and release, so that it sees what the first one did.
+  bool held_ = true;  // used by the loop only
+  // Once the loop leaves the stream, the second of gRPC (kEnded) and the loop (kLeft) to arrive
+  // deletes it. Acquire and release: the second sees what the first did.
   std::atomic<End> end_{End::kNotYet};
 };
 
-// A word of the coordinator, and not of the connection or of gRPC.
+// True for a status that the coordinator chose; false for one of the connection or of gRPC.
 bool IsRefusal(grpc::StatusCode code) {
   switch (code) {
     case grpc::StatusCode::OK:
@@ -170,19 +172,19 @@ Result<std::string> CoordinatorTarget(std::string_view text) {
     if (end == std::string_view::npos) return wrong("the bracket is not closed");
     host = text.substr(0, end + 1);
     port = text.substr(end + 1);
-    if (!port.empty() && port[0] != ':') return wrong("after the bracket comes :port");
+    if (!port.empty() && port[0] != ':') return wrong("only :port may follow the closing bracket");
   } else if (std::size_t colon = text.find(':'); colon != std::string_view::npos) {
     host = text.substr(0, colon);
     port = text.substr(colon);
     if (port.find(':', 1) != std::string_view::npos) {
-      return wrong("an IPv6 address stands in brackets");
+      return wrong("an IPv6 address must be written in brackets");
     }
   }
   if (host.empty() || host == "[]") return wrong("the host is missing");
   for (const char c : host) {
     const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '-' || c == '.' || c == '_' || (host[0] == '[' && c != '/');
-    if (!fine) return wrong("the host has a character that no host name has");
+    if (!fine) return wrong("the host contains a character that host names cannot have");
   }
   int number = kDefaultPort;
   if (!port.empty()) {
@@ -190,7 +192,7 @@ Result<std::string> CoordinatorTarget(std::string_view text) {
     const char* end = port.data() + port.size();
     const std::from_chars_result read = std::from_chars(port.data(), end, number);
     if (read.ec != std::errc() || read.ptr != end || number < 1 || number > 65535) {
-      return wrong("the port is a number from 1 to 65535");
+      return wrong("the port must be a number from 1 to 65535");
     }
   }
   return "dns:///" + std::string(host) + ":" + std::to_string(number);
@@ -206,13 +208,13 @@ class Link::Impl {
   }
 
   void Handle(const AgentInput& input, Ms now, std::vector<NodeEvent>* out) {
-    if (stream_ == nullptr || input.stream != stream_id_) return;  // of an earlier one
+    if (stream_ == nullptr || input.stream != stream_id_) return;  // from an earlier stream
     switch (input.kind) {
       case AgentInput::Kind::kStreamRead:
         if (input.ok) {
           Read(now, out);
         } else if (phase_ != Phase::kEnding) {
-          // Its status comes, unless it was only this message that could not be read.
+          // The status follows, unless gRPC failed only to decode this message: hence the timer.
           stream_->LetGo();
           Down(out);
           wake_at_ = now + kStatusWait;
@@ -221,7 +223,7 @@ class Link::Impl {
       case AgentInput::Kind::kStreamWrote:
         writing_ = false;
         if (!input.ok && !broken_) {
-          // Its status tells why, and comes after what there is to read.
+          // The status with the reason arrives after the messages that can still be read.
           broken_ = true;
           wake_at_ = now + kBrokenWait;
         }
@@ -246,18 +248,18 @@ class Link::Impl {
     const bool late = now >= wake_at_;
     if (phase_ == Phase::kEnding) {
       if (late && ended_because_.empty()) {
-        End("it sent what is not a message of this version", Ending::kBad, out);
+        End("it sent a message that gRPC cannot decode", Ending::kBad, out);
       }
       return;
     }
     if (closing_ && (now >= close_at_ || !up())) {
       End("closed", Ending::kLost, out);
     } else if (overrun_ || (broken_ && late)) {
-      End("it takes no messages", Ending::kLost, out);
+      End("it does not accept messages", Ending::kLost, out);
     } else if (phase_ == Phase::kConnecting && late) {
       End("no connection within " + std::to_string(kConnectWait) + " ms", Ending::kLost, out);
     } else if (phase_ == Phase::kGreeting && late) {
-      End("it does not answer the hello", Ending::kBad, out);
+      End("it did not answer the hello", Ending::kBad, out);
     } else if (phase_ == Phase::kAttached && late && !Writing()) {
       fleet::AgentMessage message;
       message.mutable_heartbeat();
@@ -312,10 +314,10 @@ class Link::Impl {
 
  private:
   enum class Phase : std::uint8_t {
-    kConnecting,  // given up at wake_at_
-    kGreeting,    // up; given up at wake_at_ if no Welcome came
-    kAttached,    // welcomed; a heartbeat at wake_at_
-    kEnding,      // down; gRPC has yet to say that the stream is over
+    kConnecting,  // fails at wake_at_
+    kGreeting,    // up; fails at wake_at_ without a Welcome
+    kAttached,    // welcomed; the next heartbeat is due at wake_at_
+    kEnding,      // down; gRPC has not reported the end of the stream yet
   };
   enum class Ending : std::uint8_t { kLost, kRefused, kBad };
 
@@ -344,12 +346,11 @@ class Link::Impl {
       return;
     }
     read_waits_ = true;
-    // A message can be here before the connection was looked at.
+    // A message can arrive before Tick has checked the connection.
     if (phase_ == Phase::kConnecting) GoUp(now, out);
     Result<CoordinatorMessage> message = FromWire(stream_->incoming());
     if (!message.ok()) {
-      End("it sent what is not a message of this version: " + message.status().text(), Ending::kBad,
-          out);
+      End("it sent an invalid message: " + message.status().text(), Ending::kBad, out);
       return;
     }
     if (const Welcome* welcome = std::get_if<Welcome>(&*message)) Welcomed(*welcome, now);
@@ -401,7 +402,7 @@ class Link::Impl {
     wake_at_ = now + std::uniform_int_distribution<Ms>(pause.least, pause.most)(random_);
   }
 
-  // Once for what lasts: that the coordinator is lost or out of reach, and each new refusal.
+  // Logs each condition once: a lost or unreachable coordinator, and each new refusal.
   void Say() {
     const bool lost = ending_ == Ending::kLost;
     const std::string topic = lost ? "lost" : ended_because_;
@@ -418,10 +419,10 @@ class Link::Impl {
         text = "the coordinator at " + where + " refuses the agent of node " + options_.node;
         break;
       case Ending::kBad:
-        text = "the coordinator at " + where + " makes no sense";
+        text = "the coordinator at " + where + " violates the protocol";
         break;
     }
-    LogWarn(text + ": " + ended_because_ + "; trying again every few seconds");
+    LogWarn(text + ": " + ended_because_ + "; retrying every few seconds");
   }
 
   void Enqueue(fleet::AgentMessage message, Ms now) {
@@ -430,7 +431,8 @@ class Link::Impl {
         queue_bytes_ + bytes > options_.queue_bytes_max) {
       if (message.body_case() == fleet::AgentMessage::kProgress) return;
       if (queue_.empty()) {
-        LogError("a message of " + std::to_string(bytes) + " bytes is too long to be sent");
+        LogError("cannot send a message of " + std::to_string(bytes) +
+                 " bytes to the coordinator: it exceeds the byte limit of the send queue");
         return;
       }
       overrun_ = true;
@@ -467,7 +469,7 @@ class Link::Impl {
   std::minstd_rand random_;
 
   std::uint64_t stream_id_ = 0;
-  std::unique_ptr<Stream> stream_;  // null: the next attempt is at wake_at_
+  std::unique_ptr<Stream> stream_;  // null: the next attempt starts at wake_at_
   Phase phase_ = Phase::kEnding;    // of stream_
   Ms wake_at_ = 0;
 
@@ -475,15 +477,15 @@ class Link::Impl {
   std::size_t queue_bytes_ = 0;
   bool writing_ = false;
   bool read_waits_ = false;
-  bool broken_ = false;   // nothing can be written any more
+  bool broken_ = false;   // a write failed: no more writes
   bool overrun_ = false;  // the queue was full: the stream must end
   Ms heartbeat_ = 0;
 
   bool welcomed_ = false;  // on this stream
   bool was_attached_ = false;
-  std::string ended_because_;  // empty: the other side ended it
+  std::string ended_because_;  // empty: this side did not end it
   Ending ending_ = Ending::kLost;
-  std::string said_;  // what the operator knows; empty: that all is well
+  std::string said_;  // the last condition logged; empty: attached
 
   bool closing_ = false;
   bool said_goodbye_ = false;

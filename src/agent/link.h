@@ -1,26 +1,28 @@
-// The agent's stream to its coordinator: kept up for ever, one attempt at most 5 s after the last.
+// The agent's stream to its coordinator. Reconnects forever: a new attempt starts at most 5 s after
+// the last one.
 //
-//   Link link(coordinator, inbox);
+//   Link link(options, inbox);
 //   link.Handle(input, now, &events);      // for inputs of the stream
 //   link.Tick(now, &events);               // at NextDeadline
-//   link.Send(message, now);               // what the supervisor wants said
-//   link.Consumed();                       // the events were stepped: the next message may be read
+//   link.Send(message, now);               // the supervisor's messages
+//   link.Consumed();                       // after stepping the events: allows the next read
 //
-// LinkUp is said when a connection stands and before anything was sent; then nothing is sent but
-// what Send is given (the supervisor's Hello first) and, once the coordinator has said how often,
-// heartbeats. LinkDown follows every LinkUp when the stream ends, for whatever reason; everything
-// not yet written is dropped then, and while no stream stands Send drops as well: the supervisor
-// says it again.
+// The link emits LinkUp once a connection is established, before it sends anything. From then on it
+// sends only what Send receives (the supervisor's Hello first) and, once the coordinator has named
+// an interval, heartbeats. It emits LinkDown for every LinkUp when the stream ends, for whatever
+// reason, and then drops everything not yet written. Send also drops messages while no stream is
+// up. The supervisor sends everything again after the next LinkUp.
 //
-// It logs once that the coordinator cannot be reached, or refuses this agent and why, and once that
-// it is attached.
+// It logs once that the coordinator is unreachable, or that it refuses this agent and why, and once
+// that the agent is attached.
 //
-// Every attempt is a new channel: no back-off, name lookup or connection of an earlier one is
-// waited for. HTTP/2 pings find a coordinator that is gone without a word.
+// Every attempt uses a new channel, so that it does not wait for the back-off, name lookup or
+// connection of an earlier attempt. HTTP/2 pings detect a coordinator that vanished without closing
+// the connection.
 //
-// Thread safety: none, the agent's loop owns it; gRPC's threads only post to the inbox. A stream
-// that has not ended when the link is destroyed (see Close) is left to gRPC, with what it needs,
-// and deleted when gRPC is done with it.
+// Thread safety: none, the agent's loop owns it; gRPC's threads only post to the inbox.
+// Lifetime: a stream that has not ended when the link is destroyed (see Close) is left to gRPC
+// together with what it needs, and is deleted when gRPC has finished with it.
 #pragma once
 
 #include <cstdint>
@@ -37,15 +39,15 @@ namespace assay {
 
 inline constexpr int kDefaultPort = 8899;
 
-// "host", "host:port", "[::1]:port" -> what gRPC dials; kInvalid names what is wrong.
+// "host", "host:port" or "[::1]:port" -> the target that gRPC dials. kInvalid names the mistake.
 Result<std::string> CoordinatorTarget(std::string_view text);
 
 struct LinkOptions {
   std::string target;  // of CoordinatorTarget
-  std::string shown;   // as the operator gave it
+  std::string shown;   // as the operator wrote it
   std::string node;    // for log lines
-  // What is queued and not written; over it progress is dropped, and for anything else the stream
-  // is ended so that all is said anew.
+  // Limits of the queue of unwritten messages. A Progress beyond them is dropped; any other message
+  // ends the stream, so that everything is sent again on the next.
   std::size_t queue_messages_max = 4096;
   std::size_t queue_bytes_max = std::size_t{16} << 20;
 };
@@ -61,13 +63,16 @@ class Link {
   void Send(const AgentMessage& message, Ms now);
   void Consumed();
 
-  bool up() const;               // between LinkUp and LinkDown
-  std::uint64_t stream() const;  // which one is up, never the same twice; 0: none
+  // True between LinkUp and LinkDown.
+  bool up() const;
+  // The id of the stream that is up, never reused; 0: none is up.
+  std::uint64_t stream() const;
 
-  // Ends the stream, so that everything is said anew on the next.
+  // Ends the stream, so that everything is sent again on the next.
   void Drop(const std::string& why, std::vector<NodeEvent>* out);
 
-  // Sends what is queued, says goodbye and starts nothing any more; closed() within 1 s of ticks.
+  // Sends what is queued, half-closes the stream and opens no other. closed() becomes true within
+  // 1 s of ticks.
   void Close(Ms now);
   bool closed() const;
 

@@ -19,17 +19,17 @@ namespace {
 
 constexpr std::size_t kInputsMax = 256;
 constexpr Ms kWaitMost = 60'000;
-constexpr Ms kRest = 500;           // nothing to do for so long: time for the spool's housekeeping
-constexpr Ms kAckWait = 3'000;      // for the coordinator's word before an exit
+constexpr Ms kRest = 500;           // an idle period at least this long allows spool housekeeping
+constexpr Ms kAckWait = 3'000;      // for the coordinator's acknowledgements before an exit
 constexpr Ms kForcedWait = 60'000;  // for processes that are stuck in the kernel
 constexpr Ms kCommitPauseLeast = 50;
 constexpr Ms kCommitPauseMost = 1'000;
 constexpr Ms kKilledWait = 10'000;
-constexpr Ms kFarewellWait = 500;  // for a last word before the stream is dropped
-constexpr Ms kStandstill = 1'000;  // overslept by more: not for want of haste
+constexpr Ms kFarewellWait = 500;  // for sending the last message before the stream is dropped
+constexpr Ms kStandstill = 1'000;  // a longer oversleep counts as time in which it could not run
 constexpr std::size_t kDetailShown = 200;
 
-// Until one of the descriptors is readable.
+// Waits until one of the descriptors is readable, at most `wait`.
 void PollFor(std::initializer_list<int> fds, Ms wait) {
   std::array<pollfd, 2> look{};
   nfds_t count = 0;
@@ -37,7 +37,7 @@ void PollFor(std::initializer_list<int> fds, Ms wait) {
   poll(look.data(), count, static_cast<int>(std::clamp(wait, Ms{0}, kWaitMost)));
 }
 
-// What an operator wants to find in the log of a node.
+// Logs the records that an operator looks for in a node's log.
 void Say(const SpoolRecord& record) {
   if (const auto* run = std::get_if<SpoolRun>(&record)) {
     LogInfo("run " + std::to_string(run->assign.run) + " of job " + Quoted(run->assign.job) + ": " +
@@ -98,7 +98,7 @@ void AgentLoop::Wait() {
   const Ms overslept = clock_.Now() - now - planned;
   if (overslept < kStandstill) return;
   LogWarn("the agent could not run for " + std::to_string(overslept / 1000) +
-          " s; its deadlines are moved by as much");
+          " s; extending its deadlines by the same time");
   clock_.StoodStill(overslept);
 }
 
@@ -132,14 +132,14 @@ void AgentLoop::Collect(std::vector<NodeEvent>* events) {
   TakeInputs(&later);
   const Ms now = clock_.Now();
   workers_.Collect(now, &later);
-  // The wish to stop goes before new work.
+  // The stop request goes before new work.
   if (told_ == Stop::kNo && stop_ != Stop::kNo) {
-    LogInfo("stopping: no more work is taken");
+    LogInfo("stopping: accepting no more work");
     events->push_back(StopAsked{options_.stop_grace});
     told_ = Stop::kAsked;
   }
   if (told_ == Stop::kAsked && stop_ == Stop::kForced) {
-    LogInfo("stopping at once: tests under way are ended and their devices made safe");
+    LogInfo("stopping at once: ending the running tests and making their devices safe");
     events->push_back(StopForced{});
     told_ = Stop::kForced;
     forced_by_ = now + kForcedWait;
@@ -188,7 +188,9 @@ bool AgentLoop::Finished() {
   if (stop_ == Stop::kNo || told_ != stop_) return false;
   const Ms now = clock_.Now();
   if (forced_by_ != 0 && now >= forced_by_) {
-    LogError("a worker process cannot be ended; it is left behind with its device");
+    LogError(
+        "a worker process does not exit after SIGKILL; leaving it and its device behind: check the "
+        "device before the next test");
     return true;
   }
   if (!supervisor_.idle() || !workers_.empty() || !held_.empty()) return false;
@@ -198,7 +200,7 @@ bool AgentLoop::Finished() {
   return link_.closed() || now >= leave_by_ + kAckWait;
 }
 
-// --- A disk that does not take records ----------------------------------------------------------
+// --- When the disk does not accept records ------------------------------------------------------
 
 bool AgentLoop::Commit(const std::vector<SpoolRecord>& records) {
   const Ms give_up = clock_.Now() + options_.commit_patience;
@@ -206,12 +208,12 @@ bool AgentLoop::Commit(const std::vector<SpoolRecord>& records) {
     const Status status = spool_->Commit(records);
     disk_trouble_ = status.text();
     if (status.ok()) {
-      if (std::exchange(said_disk_, false)) LogInfo("the agent's state is stored again");
+      if (std::exchange(said_disk_, false)) LogInfo("the agent's state can be stored again");
       return true;
     }
     if (!std::exchange(said_disk_, true)) {
       LogError("the agent's state cannot be stored: " + status.text() +
-               "; nothing is answered and no work is begun until it can");
+               "; retrying; the agent starts no op and reports no outcome until it succeeds");
     }
     WaitForDisk(pause);
     if (LeavesWithoutDisk() || clock_.Now() >= give_up) return false;
@@ -226,8 +228,8 @@ void AgentLoop::WaitForDisk(Ms pause) {
   }
 }
 
-// A run that was never stored has begun nothing and is forgotten with the supervisor: what is said
-// of it needs no spool. If it gets lost, the run is assigned again.
+// A run that was never stored has begun nothing, and the agent forgets it with the supervisor, so
+// its refusal needs no spool. If the refusal is lost, the coordinator assigns the run again.
 void AgentLoop::RefuseNewRuns(const std::vector<SpoolRecord>& records) {
   Outcomes refused;
   const std::string detail =
@@ -245,7 +247,7 @@ void AgentLoop::RefuseNewRuns(const std::vector<SpoolRecord>& records) {
   }
   if (refused.reports.empty()) return;
   link_.Send(refused, clock_.Now());
-  WaitForDisk(kFarewellWait);  // the stream is dropped then
+  WaitForDisk(kFarewellWait);  // lets the link send it: the caller drops the stream next
 }
 
 bool AgentLoop::LeavesWithoutDisk() const {
@@ -253,7 +255,7 @@ bool AgentLoop::LeavesWithoutDisk() const {
 }
 
 void AgentLoop::BeginAnew() {
-  if (!workers_.empty()) LogError("ending the tests under way: their outcomes cannot be stored");
+  if (!workers_.empty()) LogError("killing the running tests: their outcomes cannot be stored");
   workers_.KillAll();
   std::vector<NodeEvent> dropped;
   const Ms killed_by = clock_.Now() + kKilledWait;

@@ -1,15 +1,18 @@
-// The agent's one thread: takes what has happened as one batch, steps it through the supervisor,
-// commits the batch's records to the spool, and then does what the supervisor wants done.
+// The agent's single thread: collects what has happened as one batch, steps it through the
+// supervisor, commits the batch's records to the spool, and then performs the supervisor's effects.
 //
+// Invariants:
 // 1. No effect is performed before the records of its batch are committed.
-// 2. While a commit fails nothing else is stepped: workers go on, the link is kept up, the same
-//    commit is tried again. After commit_patience the workers are killed and the supervisor is made
-//    anew from the spool, as after a restart of the agent: what had begun is answered `1 agent
-//    restarted during the test` once its device is safe and the disk takes records again. A run
-//    that could not be stored at all is answered at once with what is wrong with the disk.
-// 3. Messages of a batch go to the stream that stood when it was stepped, or nowhere.
+// 2. While a commit fails, the loop steps nothing else: workers keep running, the link stays up,
+//    and the loop retries the same commit. After commit_patience it kills the workers and rebuilds
+//    the supervisor from the spool, as after a restart of the agent: an op that had begun ends as
+//    `1 agent restarted during the test` once its device is safe and the disk accepts records
+//    again. The ranks of a run that could not be stored at all are answered at once with the disk's
+//    error.
+// 3. Messages of a batch go only to the stream that was up when the batch was stepped; if that
+//    stream has ended, they are dropped.
 //
-// Thread safety: none; Run is the thread.
+// Thread safety: none; the thread that calls Run does everything.
 #pragma once
 
 #include <chrono>
@@ -26,10 +29,10 @@
 
 namespace assay {
 
-// Milliseconds since 1970 that only go forward: the clock of the machine at the start of the agent,
-// and then the time that has passed. Setting the clock moves no deadline. Time in which the agent
-// itself could not run (it was stopped, the machine was starved) is left out: a worker's answer
-// that waited meanwhile was not late, and a deadline that seems to have passed was not looked at.
+// A monotonic clock in milliseconds since 1970: the machine's wall clock at the agent's start plus
+// the time that has passed since. Setting the machine's clock moves no deadline. Time in which the
+// agent could not run (the process was stopped, the machine was starved) is not counted: an answer
+// that a worker gave meanwhile was not late, and the loop could not check a deadline meanwhile.
 class AgentClock {
  public:
   AgentClock();
@@ -43,8 +46,8 @@ class AgentClock {
 };
 
 struct LoopOptions {
-  Ms stop_grace = 0;       // how long an op under way is waited for once it is told to stop
-  Ms commit_patience = 0;  // see 2
+  Ms stop_grace = 0;       // how long a stop waits for a running op
+  Ms commit_patience = 0;  // see invariant 2
 };
 
 class AgentLoop {
@@ -53,7 +56,7 @@ class AgentLoop {
             Spool* spool, std::shared_ptr<AgentInbox> inbox);
   ~AgentLoop();
 
-  // Until the agent was told to stop and has. Closes the inbox.
+  // Returns when a stop was requested and is complete. Closes the inbox.
   void Run();
 
  private:
@@ -82,16 +85,16 @@ class AgentLoop {
   Supervisor supervisor_;
 
   std::vector<AgentInput> inputs_;
-  std::vector<NodeEvent> held_;  // happened while a commit was tried again
-  Stop stop_ = Stop::kNo;        // what was asked for
-  Stop told_ = Stop::kNo;        // what the supervisor knows of it
+  std::vector<NodeEvent> held_;  // events collected while a commit was retried
+  Stop stop_ = Stop::kNo;        // the stop that was requested
+  Stop told_ = Stop::kNo;        // the stop that was passed to the supervisor
   Ms supervisor_due_ = 0;
   MemoryKeeper memory_;
-  Ms forced_by_ = 0;  // a process that cannot be ended is left behind then
-  Ms leave_by_ = 0;   // 0: not leaving yet
+  Ms forced_by_ = 0;  // when to leave behind worker processes that do not exit
+  Ms leave_by_ = 0;   // when to stop waiting for acknowledgements; 0: not leaving yet
   bool left_ = false;
   bool said_disk_ = false;
-  std::string disk_trouble_;  // of the last commit
+  std::string disk_trouble_;  // the last commit's error
 };
 
 }  // namespace assay

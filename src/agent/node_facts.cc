@@ -36,8 +36,8 @@ std::string AskFqdn(const std::string& host_name) {
   return name;
 }
 
-// A name server that does not answer holds getaddrinfo up for a minute, and it cannot be ended: its
-// thread is left behind then, and shares nothing with us but the promise.
+// A name server that does not answer blocks getaddrinfo for a minute, and the call cannot be
+// cancelled. On a timeout its thread is left behind; it shares only the promise with this function.
 std::string Fqdn(const std::string& host_name, Ms wait) {
   if (host_name.empty()) return {};
   auto promise = std::make_shared<std::promise<std::string>>();

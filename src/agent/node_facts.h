@@ -1,4 +1,5 @@
-// What a machine says of itself, so that a rank table's node finds its agent: names and addresses.
+// The names and addresses of this machine, by which the coordinator matches an agent to the node of
+// a rank table.
 //
 // Thread safety: any thread.
 #pragma once
@@ -12,15 +13,15 @@
 
 namespace assay {
 
-// Host name, FQDN and addresses are filled in; nothing else. Never fails: what cannot be found out
-// stays empty. Asks name service for the FQDN, for at most fqdn_wait.
+// Fills in host name, FQDN and addresses, nothing else. Never fails: a value that cannot be
+// determined stays empty. Waits at most fqdn_wait ms for the name service to return the FQDN.
 Node MachineFacts(Ms fqdn_wait);
 
-// The address as text, or "" for one by which no other machine can know this one: loopback,
-// link-local, unspecified, not IP.
+// The address as text, or empty for an address by which no other machine can identify this one:
+// loopback, link-local, unspecified, not IP.
 std::string ReportedAddress(const sockaddr* address);
 
-// Every reported address of interfaces that are up, each once, in a stable order.
+// Every reported address of the interfaces that are up, each once, sorted.
 std::vector<std::string> ReportedAddresses();
 
 }  // namespace assay

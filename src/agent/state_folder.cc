@@ -21,10 +21,10 @@ std::string Shown(const std::string& path) { return ShownEnd(path, 200); }
 
 Status CannotUse(const std::string& path, const std::string& why) {
   return UnavailableError("cannot use the state folder " + Shown(path) + ": " + why +
-                          "; give a folder that this user can write with --state-dir");
+                          "; set --state-dir to a folder that this user can write");
 }
 
-// " (process 1234)", as the holder wrote it.
+// " (process 1234)", from what the lock's holder wrote into the file.
 std::string Holder(int fd) {
   std::array<char, 32> text{};
   const ssize_t size = pread(fd, text.data(), text.size() - 1, 0);
@@ -41,7 +41,7 @@ std::string Holder(int fd) {
 
 Result<StateFolder> StateFolder::Take(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos) {
-    return InvalidError("--state-dir is empty or no path");
+    return InvalidError("--state-dir is empty or contains a NUL byte");
   }
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -53,7 +53,7 @@ Result<StateFolder> StateFolder::Take(const std::string& path) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return CannotUse(path, std::strerror(errno));
     return ConflictError("the state folder " + Shown(path) + " is in use by another agent" +
-                         Holder(fd) + "; stop it, or give this one another --state-dir");
+                         Holder(fd) + "; stop that agent, or give this one another --state-dir");
   }
   const std::string pid = std::to_string(getpid()) + "\n";
   if (ftruncate(fd, 0) != 0 ||

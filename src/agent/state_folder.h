@@ -1,9 +1,9 @@
-// The agent's state folder: one agent at a time, for as long as the object lives.
+// The agent's state folder, locked for one agent as long as the object lives.
 //
-// Held by a lock of the kernel's (flock) on DIR/agent.lock, so a killed agent leaves nothing to
-// clean up; the file stays.
+// The lock is a kernel lock (flock) on DIR/agent.lock, so a killed agent leaves nothing to clean
+// up; the file stays. Worker processes do not inherit the lock.
 //
-// Thread safety: none. Worker processes do not inherit the lock.
+// Thread safety: none.
 #pragma once
 
 #include <string>
@@ -14,8 +14,9 @@ namespace assay {
 
 class StateFolder {
  public:
-  // Makes the folder where it is missing. kConflict: another agent has it; kUnavailable: it cannot
-  // be made or written. Both name the folder and what to do.
+  // Creates the folder if it is missing. kInvalid: the path is empty or contains a NUL byte;
+  // kConflict: another agent holds the lock; kUnavailable: the folder cannot be created or written.
+  // The last two name the folder and the remedy.
   static Result<StateFolder> Take(const std::string& path);
 
   StateFolder(StateFolder&& other) noexcept;

@@ -20,12 +20,12 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kChunkBytes = 32 << 10;
-constexpr int kChunksPerAdvance = 2;  // of each pipe: a worker that floods does not hold the loop
+constexpr int kChunksPerAdvance = 2;  // per pipe: a worker that floods does not block the loop
 constexpr std::size_t kLastLineBytes = 300;
 constexpr int kEndWaitMs = 1000;
 constexpr idtype_t kByPidfd = static_cast<idtype_t>(3);  // P_PIDFD, missing in older headers
 
-// The last line with anything in it.
+// The last line that is not blank.
 std::string LastLine(std::string_view text) {
   constexpr std::string_view kBlank = "\r\n\t ";
   const std::size_t end = text.find_last_not_of(kBlank);
@@ -36,7 +36,7 @@ std::string LastLine(std::string_view text) {
   return Printable(text, kLastLineBytes);
 }
 
-// What a worker is doing from the moment it is sent until its answer.
+// The name of the call that the worker runs from this message until its answer; empty: none.
 std::string CallOf(const driver::ToWorker& message) {
   struct Names {
     std::string operator()(const driver::Start&) { return ""; }
@@ -116,7 +116,7 @@ class WorkerProcess::Impl {
     if (exited_) return;
     killed_ = true;
     KillGroup();
-    kill(process_.pid, SIGKILL);  // safe: not reaped, so the number is still its own
+    kill(process_.pid, SIGKILL);  // safe: it is not reaped, so the pid is not reused
   }
 
  private:
@@ -127,7 +127,7 @@ class WorkerProcess::Impl {
     return epoll_ctl(epoll_.get(), operation, fd.get(), &event) == 0;
   }
 
-  // It leads a session, so what it started is in its group unless it left on purpose.
+  // The worker leads a session, so its children are in its group unless they left it on purpose.
   void KillGroup() const { kill(-process_.pid, SIGKILL); }
 
   void Flush() {
@@ -138,7 +138,7 @@ class WorkerProcess::Impl {
       } else if (errno == EAGAIN) {
         break;
       } else if (errno != EINTR) {
-        StopWriting();  // it is dying; WorkerExited tells the rest
+        StopWriting();  // it is dying; WorkerExited reports how
         return;
       }
     }
@@ -150,10 +150,11 @@ class WorkerProcess::Impl {
   void StopWriting() {
     unsent_ = {};
     waits_to_write_ = false;
-    process_.to.Reset();  // closing takes it out of the epoll set: there is no other copy of it
+    process_.to.Reset();  // its only copy, so closing it also removes it from the epoll set
   }
 
-  // Appends to *chunk what `fd` has. False: nothing now, or never again (then it is closed).
+  // Reads up to one chunk from `fd` into *chunk. False: nothing to read now, or never again (then
+  // it closes `fd`).
   static bool ReadChunk(UniqueFd* fd, std::array<char, kChunkBytes>* chunk, std::string_view* got) {
     if (!fd->valid()) return false;
     ssize_t bytes = -1;
@@ -184,8 +185,7 @@ class WorkerProcess::Impl {
       decoder_.Append(got);
       TakeFrames(events);
     }
-    // Its end is closed: it is exiting, which this does not change, or does what nobody will hear
-    // of.
+    // The worker has closed its end: it is exiting already, or it runs on without a way to answer.
     if (!process_.from.valid()) KillGroup();
   }
 
@@ -206,8 +206,8 @@ class WorkerProcess::Impl {
   }
 
   void Reap(std::vector<WorkerEvent>* events) {
-    // First what it started, so that nobody writes to the pipes any more; then what is left in
-    // them, which is at most what the kernel's buffers hold.
+    // Kill its children first, so that no process writes to the pipes any more; then read the rest
+    // of the pipes, which is at most what the kernel's buffers hold.
     KillGroup();
     constexpr int kChunksLeftMax = 64;
     ReadCapture(kChunksLeftMax);
@@ -217,7 +217,7 @@ class WorkerProcess::Impl {
     waitid(kByPidfd, static_cast<id_t>(process_.pidfd.get()), &info, WEXITED | WNOHANG);
     WorkerExited exited;
     if (info.si_pid == 0) {
-      exited.how = "in a way that another part of this program took notice of";
+      exited.how = "unknown exit status (another part of this program reaped the process)";
     } else if (info.si_code == CLD_EXITED) {
       exited.status = info.si_status;
       exited.how = "exit status " + std::to_string(exited.status);
@@ -242,7 +242,7 @@ class WorkerProcess::Impl {
   driver::FrameDecoder decoder_;
   std::string unsent_;
   bool waits_to_write_ = false;
-  std::vector<std::string> calls_;  // sent and not answered, in order
+  std::vector<std::string> calls_;  // sent and unanswered, in order
   std::string captured_;
   std::string bad_frame_;
   bool killed_ = false;

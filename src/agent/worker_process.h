@@ -1,24 +1,29 @@
-// The agent's end of a worker process (driver/worker_main.h): starts it, talks to it, ends it,
-// tells how it ended. Used from one event loop; has no thread, never waits.
+// The agent's end of a worker process (driver/worker_main.h): starts it, exchanges messages with
+// it, kills it, and reports how it ended.
 //
 //   auto worker = WorkerProcess::Start(spec);           // error: could not be started
 //   (*worker)->Send(driver::OpenDevice{3});
 //   poll or epoll (*worker)->poll_fd() for reading, level-triggered; when it is ready:
 //   for (WorkerEvent& event : (*worker)->Advance()) ...
 //
-// The last event is always WorkerExited, once: the process is reaped and whatever it had started in
-// its process group has been killed. Nothing that the worker says comes after it. Destroy the
-// object then; one that is destroyed earlier kills its process and waits for it, which for a
-// process stuck in the kernel is given up after a second.
+// The last event is always WorkerExited, exactly once: the process has been reaped, and everything
+// it had started in its process group has been killed. No event follows it.
 //
-// What a worker writes to its standard output and standard error is read and dropped but for the
-// last kCapturedBytes. A worker that sends what is no message is killed.
+// The object drains the worker's standard output and standard error and keeps only the last
+// kCapturedBytes. It kills a worker that sends an invalid message.
 //
-// Rules of the process this runs in:
-// - Start is called by a thread that lives as long as the process wants its workers: the kernel
-//   kills a worker when the thread that started it ends (PR_SET_PDEATHSIG, prctl(2)).
-// - SIGCHLD is not ignored and nobody waits for any child (waitpid(-1)): workers are reaped here.
-// - Start ignores SIGPIPE for the whole process: a worker may die while it is written to.
+// Thread safety: none; one event loop uses it. It has no thread of its own, and only its destructor
+// waits.
+// Lifetime: destroy it after WorkerExited. Destroying it earlier kills the process and waits for
+// it, at most a second for a process that is stuck in the kernel.
+//
+// Requirements on the process around it:
+// - The thread that calls Start lives as long as its workers are needed: the kernel kills a worker
+//   when the thread that started it ends (PR_SET_PDEATHSIG, prctl(2)).
+// - The process does not ignore SIGCHLD, and no thread waits for any child (waitpid(-1)): this
+//   object reaps its worker.
+// - Start ignores SIGPIPE for the whole process, because a worker may die while the agent writes to
+//   it.
 // Needs Linux 5.4 (waiting by pidfd).
 #pragma once
 
@@ -38,19 +43,23 @@ namespace assay {
 
 struct WorkerSpec {
   driver::Options driver;
-  std::string program = "/proc/self/exe";  // also right after the file was replaced by a newer one
-  std::vector<std::string> env;            // NAME=value, in addition to this process's environment
+  // The default still names the running program after a newer one has replaced its file.
+  std::string program = "/proc/self/exe";
+  // NAME=value, in addition to this process's environment.
+  std::vector<std::string> env;
 };
 
 struct WorkerExited {
-  std::string how;        // "signal 11", "exit status 7"; for people
-  int signal = 0;         // 0: it exited
-  int status = 0;         // where signal == 0
-  bool killed = false;    // by Kill(), or because of what it sent; how it ended may differ still
-  std::string call;       // what it was doing: open, aic, p2p preparation, p2p, ...; "": nothing
-  std::string bad_frame;  // why it was killed, when it sent what is no message
-  std::string last_line;  // the last line it wrote to standard output or error, printable
-  std::string output;     // the last kCapturedBytes of both, as they came
+  std::string how;  // "signal 11", "exit status 7"; for people
+  int signal = 0;   // 0: it exited by itself
+  int status = 0;   // its exit status, where signal == 0
+  // The agent killed it: by Kill(), or because of an invalid message. It may still have ended in
+  // another way first.
+  bool killed = false;
+  std::string call;       // the unfinished call: open, aic, p2p preparation, p2p, ...; empty: none
+  std::string bad_frame;  // what was wrong with the invalid message, if it sent one
+  std::string last_line;  // the last line on its standard output or error, made printable
+  std::string output;     // the last kCapturedBytes of both, as received
 };
 
 using WorkerEvent =
@@ -62,26 +71,26 @@ class WorkerProcess {
   static constexpr std::size_t kCapturedBytes = 4096;
   static constexpr std::size_t kUnsentBytesMax = std::size_t{4} << 20;
 
-  // A worker that has been told which driver to use. The error names the program and the reason.
+  // Starts a worker and sends it the driver options. The error names the program and the reason.
   static Result<std::unique_ptr<WorkerProcess>> Start(const WorkerSpec& spec);
 
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
   ~WorkerProcess();
 
-  // One descriptor that stands for all of the worker's: ready for reading when Advance() has
-  // something to do. Valid, and the same, as long as the object lives.
+  // One descriptor for all of the worker's: readable when Advance() has something to do. Valid and
+  // unchanged as long as the object lives.
   int poll_fd() const;
 
-  // Does what can be done without waiting, at most some 100 KB of it at a time; what is left keeps
-  // poll_fd() ready.
+  // Reads and writes what it can without waiting, at most about 100 KB per call; poll_fd() stays
+  // readable while more is left.
   std::vector<WorkerEvent> Advance();
 
-  // Queues a message. kExhausted: the worker has not read kUnsentBytesMax of what it was sent.
-  // To a worker that is dying it is ok and has no effect.
+  // Queues a message. kExhausted: more than kUnsentBytesMax would wait for the worker to read it.
+  // For a worker that is dying the call succeeds and has no effect.
   Status Send(const driver::ToWorker& message);
 
-  // SIGKILL to the process and its group. WorkerExited follows; may be called again.
+  // Sends SIGKILL to the process and its group. WorkerExited follows; may be called again.
   void Kill();
 
   bool exited() const;

@@ -20,11 +20,12 @@ namespace {
 
 constexpr std::size_t kShownReason = 300;
 
-// "signal 11", "exit status 7"; what it printed last follows after a newline (supervisor.h).
+// "signal 11", "exit status 7"; the last line that it printed follows after a newline (see
+// WorkerGone in supervisor.h).
 std::string How(const WorkerExited& exited) {
   std::string how;
   if (!exited.bad_frame.empty()) {
-    how = "killed for sending what is no message (" + Shown(exited.bad_frame, kShownReason) + ")";
+    how = "killed for sending an invalid message (" + Shown(exited.bad_frame, kShownReason) + ")";
   } else if (exited.signal != 0) {
     how = "signal " + std::to_string(exited.signal);
   } else {
@@ -108,7 +109,7 @@ void Workers::Tell(const WorkerKey& key, const driver::ToWorker& message) {
   Process* to = Find(key);
   Status status;
   if (to == nullptr || Send(to, message, &status))
-    return;  // gone: the supervisor hears it in a moment
+    return;  // null: it has exited, and WorkerGone informs the supervisor
   LogWarn("killing the worker of device " + std::to_string(to->device) + " (rank " +
           std::to_string(key.rank) + " of run " + std::to_string(key.run) + "): " + status.text());
   to->process->Kill();
@@ -157,8 +158,9 @@ void Workers::Perform(const MakeSafe& effect, Ms now) {
     process->kill_at = now + effect.timeout;
     return;
   }
-  waiting_.push_back(DeviceSafe{effect.worker, true,
-                                "could not look at it: no process for that: " + status.text()});
+  waiting_.push_back(
+      DeviceSafe{effect.worker, true,
+                 "could not check the voltage: cannot start a process for it: " + status.text()});
 }
 
 void Workers::KillAll() {
@@ -236,7 +238,7 @@ void Workers::TakeWork(const Process& from, WorkerEvent event, std::vector<NodeE
       }
       out->push_back(WorkerGone{from.key, How(exited)});
     }
-    void operator()(driver::OpStarted&) {}  // the supervisor knows: it told the worker to
+    void operator()(driver::OpStarted&) {}  // not needed: the supervisor itself started the op
     void operator()(driver::DevicesListed&) {}
     void operator()(driver::MadeSafe&) {}
   };
@@ -254,7 +256,7 @@ void Workers::TakeSafing(Process* from, WorkerEvent event, std::vector<NodeEvent
   DeviceSafe safe{from->key, from->safe.voltage_changed, from->safe.detail};
   if (!from->answered) {
     safe.voltage_changed = true;
-    safe.detail = "could not look at it: ";
+    safe.detail = "could not check the voltage: ";
     if (from->late) {
       safe.detail += "the driver did not answer in time";
     } else if (!from->safe.detail.empty()) {

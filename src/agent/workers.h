@@ -1,17 +1,17 @@
-// The agent's worker processes: does what the supervisor's effects say of workers and devices, and
-// turns what the processes answer into the supervisor's events.
+// The agent's worker processes: performs the supervisor's effects on workers and devices, and turns
+// the processes' answers into events for the supervisor.
 //
 //   Workers workers(spec);
 //   workers.Perform(effect);
 //   poll workers.poll_fd() for reading, until workers.NextDeadline(now); then
 //   workers.Collect(now, &events);
 //
-// What the supervisor relies on:
-// 1. Each SpawnWorker is followed by exactly one WorkerGone, each MakeSafe by exactly one
-//    DeviceSafe, and nothing of that process comes after it: it has been reaped.
-// 2. A device is made safe in a process of its own, killed after the effect's timeout. What could
-//    not be found out counts as a changed voltage, with the reason.
-// 3. A worker that does not read what it is told is killed.
+// Invariants that the supervisor relies on:
+// 1. Exactly one WorkerGone follows each SpawnWorker, and exactly one DeviceSafe each MakeSafe. It
+//    is the last event of that process, which has been reaped.
+// 2. A separate process makes a device safe; it is killed after the effect's timeout. A voltage
+//    that could not be determined counts as changed, with the reason.
+// 3. A worker that does not read its messages is killed.
 //
 // Thread safety: none. One long-lived thread makes every call (worker_process.h says why).
 #pragma once
@@ -30,7 +30,7 @@ namespace assay {
 class Workers {
  public:
   explicit Workers(WorkerSpec spec);
-  ~Workers();  // kills what is left and waits for it, at most a second for all
+  ~Workers();  // kills the remaining processes and waits for them, at most a second in all
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
@@ -45,7 +45,7 @@ class Workers {
   void Collect(Ms now, std::vector<NodeEvent>* out);
   Ms NextDeadline(Ms now) const;
 
-  // Valid as long as the object lives.
+  // Valid and unchanged as long as the object lives.
   int poll_fd() const { return epoll_; }
   bool empty() const { return processes_.empty() && waiting_.empty(); }
   void KillAll();
@@ -55,10 +55,11 @@ class Workers {
     WorkerKey key;
     std::int32_t device = 0;
     std::unique_ptr<WorkerProcess> process;
-    bool safing = false;  // it makes the device safe
-    Ms kill_at = 0;       // of safing
+    bool safing = false;  // it makes the device safe instead of testing it
+    // The rest is used only if `safing`.
+    Ms kill_at = 0;
     bool late = false;
-    bool answered = false;  // of safing
+    bool answered = false;
     driver::MadeSafe safe;
   };
 
@@ -75,12 +76,12 @@ class Workers {
   const int epoll_;
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, Process> processes_;
-  std::map<WorkerKey, std::uint64_t> by_key_;  // those that test
-  std::vector<NodeEvent> waiting_;             // of processes that could not be started
+  std::map<WorkerKey, std::uint64_t> by_key_;  // the processes that test
+  std::vector<NodeEvent> waiting_;             // failures that the next Collect returns
 };
 
-// What driver and devices there are, asked in a process of its own: the driver is never called in
-// the agent. Fills in `driver` and `devices`. Waits for at most wait_ms.
+// Fills in `driver` and `devices` of *node. Asks the driver in a separate process, because the
+// agent never calls a driver itself. Waits at most wait_ms.
 Status AskInventory(const WorkerSpec& spec, Ms wait_ms, Node* node);
 
 }  // namespace assay

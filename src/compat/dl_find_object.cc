@@ -1,9 +1,10 @@
-// libgcc's unwinder as built on glibc 2.36 finds an exception's frames by _dl_find_object
-// (GLIBC_2.35). Ours is hidden and over dl_iterate_phdr, which is what libgcc used before, so that
-// the binary starts on glibc 2.34. It sees libraries that were opened at run time too.
+// Replaces _dl_find_object, so that the binary starts on glibc 2.34: libgcc's unwinder built on
+// glibc 2.36 calls it (GLIBC_2.35) to find an exception's frames. This one has hidden visibility
+// and uses dl_iterate_phdr, as libgcc did before. It also finds libraries that were opened at run
+// time.
 //
-// Not lock-free as glibc's is (dl_iterate_phdr takes the loader's lock): for exceptions, not for a
-// path that unwinds often.
+// It is not lock-free as glibc's is, because dl_iterate_phdr takes the loader's lock: good enough
+// for exceptions, not for code that unwinds often.
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -17,7 +18,8 @@ struct Search {
   dl_find_object* result;
 };
 
-// Fills the result if one of the object's segments holds the address. Returns 1 to end the walk.
+// Fills in the result if one of the object's segments contains the address. Returns 1 to stop the
+// iteration.
 int Look(dl_phdr_info* info, std::size_t, void* data) {
   auto* search = static_cast<Search*>(data);
   const ElfW(Phdr)* frames = nullptr;
@@ -36,7 +38,7 @@ int Look(dl_phdr_info* info, std::size_t, void* data) {
   }
   if (!found) return 0;
   *search->result = {};
-  // Pointers out of the loader's integers: that is what program headers hold.
+  // Program headers hold addresses as integers, hence the casts.
   search->result->dlfo_map_start = reinterpret_cast<void*>(start);
   search->result->dlfo_map_end = reinterpret_cast<void*>(end);
   if (frames != nullptr) {

@@ -1,6 +1,7 @@
-// gRPC registers its service mesh client (xDS: resolvers, balancers, the upb code of its messages)
-// in this one function, which its smaller flavour of the library leaves empty just so. Assay dials
-// one address and never a mesh; without it the binary is 3 MB smaller.
+// Leaves gRPC's service mesh client (xDS) out of the binary, which makes it 3 MB smaller. gRPC
+// registers that client (resolvers, balancers, the upb code of its messages) in this one function,
+// and gRPC's smaller build of the library also leaves it empty. Assay dials one address and never
+// uses a mesh.
 namespace grpc_core {
 
 class CoreConfiguration {

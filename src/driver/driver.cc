@@ -13,7 +13,7 @@ constexpr std::int32_t kSimDevicesMax = 1024;
 
 Status CheckRange(const char* flag, std::int32_t value, std::int32_t low, std::int32_t high) {
   if (value >= low && value <= high) return Status::Ok();
-  return InvalidError(std::string(flag) + "=" + std::to_string(value) + ": allowed is " +
+  return InvalidError(std::string(flag) + "=" + std::to_string(value) + ": allowed values are " +
                       std::to_string(low) + " to " + std::to_string(high));
 }
 
@@ -29,10 +29,11 @@ Result<std::unique_ptr<Driver>> Make(const Options& options) {
   for (const Status& check : checks) {
     if (!check.ok()) return check;
   }
-  // There is no driver for accelerators yet that `auto` could prefer.
+  // `auto` is the host driver as long as there is no driver for accelerators to prefer.
   if (options.kind == "auto" || options.kind == "host") return MakeHost(options);
   if (options.kind == "sim") return MakeSim(options);
-  return InvalidError("--driver=" + Printable(options.kind, 40) + ": known are auto, host and sim");
+  return InvalidError("--driver=" + Printable(options.kind, 40) +
+                      ": known drivers are auto, host and sim");
 }
 
 }  // namespace assay::driver

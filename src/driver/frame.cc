@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint8_t kMark = 'A';
 
-// At most eight bytes, for an error a person reads.
+// The first bytes in hexadecimal, at most eight, for an error message.
 std::string Hex(std::string_view bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
@@ -53,7 +53,7 @@ Result<std::optional<Frame>> FrameDecoder::Next() {
   if (byte(4) != kMark || byte(7) != 0) {
     error_ = InvalidError("not a frame: " + Hex(bytes));
   } else if (byte(5) != kFrameVersion) {
-    error_ = InvalidError("frame of version " + std::to_string(byte(5)) + ", known is " +
+    error_ = InvalidError("frame of version " + std::to_string(byte(5)) + ", expected " +
                           std::to_string(kFrameVersion));
   } else if (size > kFramePayloadMax) {
     error_ = InvalidError("frame of " + std::to_string(size) + " bytes, at most " +

@@ -7,8 +7,9 @@
 //   7  u8   0
 //   8       payload
 //
-// Both ends are the same program, so a version never differs in practice; it is checked because a
-// driver library may scribble over the pipe and that must be told from an answer.
+// Both ends are the same program, so versions never differ in practice. The decoder checks the
+// version and the other fixed bytes because a driver library may write into the pipe, and such
+// bytes must not pass for an answer.
 #pragma once
 
 #include <cstddef>
@@ -33,21 +34,22 @@ struct Frame {
 // REQUIRES: payload.size() <= kFramePayloadMax.
 std::string EncodeFrame(std::uint8_t type, std::string_view payload);
 
-// Takes bytes as they come, gives frames as they are complete. After an error it stays in error:
-// where the next frame begins is not known any more. Holds at most one frame beyond what was
-// appended since the last Next().
+// Splits a byte stream into frames. After an error every Next() returns that error, because the
+// start of the next frame is unknown. It holds at most one frame beyond what was appended since the
+// last Next().
 //
 // Thread safety: none.
 class FrameDecoder {
  public:
   void Append(std::string_view bytes);
 
-  // The next whole frame, nullopt when more bytes are needed, or what is wrong with the bytes.
+  // The next complete frame; nullopt if it needs more bytes; kInvalid names what is wrong with the
+  // bytes.
   Result<std::optional<Frame>> Next();
 
  private:
   std::string buffer_;
-  std::size_t begin_ = 0;  // of what is not consumed, in buffer_
+  std::size_t begin_ = 0;  // start of the unconsumed bytes in buffer_
   Status error_;
 };
 

@@ -6,7 +6,7 @@
 namespace assay::driver {
 namespace {
 
-// Frame types of the two directions do not overlap: a message on the wrong pipe is refused.
+// The frame types of the two directions do not overlap, so a message on the wrong pipe is refused.
 constexpr std::uint8_t kToWorkerBase = 0x10;
 constexpr std::uint8_t kFromWorkerBase = 0x80;
 
@@ -41,7 +41,8 @@ class Writer {
   std::string out_;
 };
 
-// Once something does not fit, everything after it is left as it is and ok() is false.
+// After the first field that cannot be read, ok() is false and the values of the fields are
+// meaningless.
 class Reader {
  public:
   explicit Reader(std::string_view in) : in_(in) {}
@@ -98,7 +99,7 @@ class Reader {
   void Get(std::vector<T>* values) {
     const std::uint32_t count = U32();
     values->clear();
-    // A wrong count ends at the end of the bytes: every element takes some.
+    // Every element takes some bytes, so a wrong count stops at the end of the bytes.
     for (std::uint32_t i = 0; i < count && ok_; ++i) Get(&values->emplace_back());
   }
 
@@ -114,7 +115,8 @@ Result<std::string> EncodeVariant(const Variant& message, std::uint8_t base) {
   const std::string payload = writer.Take();
   if (payload.size() > kFramePayloadMax) {
     return ExhaustedError("a message of " + std::to_string(payload.size()) +
-                          " bytes does not fit a frame of " + std::to_string(kFramePayloadMax));
+                          " bytes does not fit into a frame of at most " +
+                          std::to_string(kFramePayloadMax));
   }
   return EncodeFrame(static_cast<std::uint8_t>(base + message.index()), payload);
 }
@@ -130,7 +132,8 @@ Result<Variant> DecodeAt(std::size_t index, const Frame& frame) {
     decltype(body)::Fields(body, reader);
     if (!reader.ok() || !reader.AtEnd()) {
       return InvalidError("frame of type " + std::to_string(frame.type) + " with " +
-                          std::to_string(frame.payload.size()) + " bytes that do not fit it");
+                          std::to_string(frame.payload.size()) +
+                          " bytes that are not a valid message of that type");
     }
     return Variant(std::move(body));
   }

@@ -1,11 +1,14 @@
-// What the agent tells a worker and what a worker answers, each one frame (frame.h).
+// The messages between the agent and a worker. Each is one frame (frame.h).
 //
-// A worker takes one message after the other and answers each of them once, in order (Start and
-// Quit have no answer); an op is answered by OpStarted, then any number of OpProgress, then OpDone.
-// The agent need not wait for one answer before it sends the next message.
+// A worker handles one message after the other and answers each exactly once, in order (Start and
+// Quit have no answer). The answer to an op is OpStarted, any number of OpProgress, and OpDone;
+// an op that cannot start has only OpDone. The agent need not wait for one answer before it sends
+// the next message.
 //
-// The type of a frame is the message's place in its variant, so the order below is the wire:
-// whoever changes it, or a field, changes kFrameVersion.
+// The type of a frame is the message's index in its variant, so the order below is part of the wire
+// format: a change of the order or of a field requires a new kFrameVersion.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -19,13 +22,14 @@
 
 namespace assay::driver {
 
-// Texts that a worker sends are cut to this.
+// A worker cuts the texts that it sends to this size.
 inline constexpr std::size_t kTextBytesMax = 1000;
 inline constexpr std::size_t kBlobBytesMax = std::size_t{64} << 10;
 
-// To a worker. `Fields` names what crosses the wire, in order.
+// Agent -> worker. `Fields` lists the fields on the wire, in order.
 
-struct Start {  // first; a driver that cannot be made is told in the answers to what follows
+// The first message. A driver that cannot be created is reported in the answers to later messages.
+struct Start {
   Options options;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -78,7 +82,7 @@ struct Quit {  // the worker exits with status 0
 using ToWorker =
     std::variant<Start, ListDevices, OpenDevice, RunAic, PrepareP2p, RunP2p, MakeSafe, Quit>;
 
-// From a worker. `error` is empty where it worked.
+// Worker -> agent. `error` is empty on success.
 
 struct DevicesListed {
   std::string error;
@@ -140,11 +144,11 @@ struct MadeSafe {
 using FromWorker =
     std::variant<DevicesListed, DeviceOpened, OpStarted, OpProgress, OpDone, P2pPrepared, MadeSafe>;
 
-// A whole frame, or kExhausted when it would be larger than a frame may be.
+// A complete frame. kExhausted: the payload would exceed kFramePayloadMax.
 Result<std::string> Encode(const ToWorker& message);
 Result<std::string> Encode(const FromWorker& message);
 
-// kInvalid names the type and what is wrong with it.
+// kInvalid names the frame's type and the mistake.
 Result<ToWorker> DecodeToWorker(const Frame& frame);
 Result<FromWorker> DecodeFromWorker(const Frame& frame);
 

@@ -32,7 +32,7 @@ void WriteAll(int fd, std::string_view bytes) {
     if (wrote >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(wrote));
     } else if (errno != EINTR) {
-      // The agent is gone. Whatever the driver was doing, nobody waits for it any more.
+      // The agent has exited, so no process waits for the driver's result.
       _exit(kWorkerPipeClosed);
     }
   }
@@ -72,12 +72,12 @@ class Worker : public Progress {
 
  private:
   static int BadFrame(const Status& status) {
-    std::fprintf(stderr, "worker: the agent sent a %s\n", status.text().c_str());
+    std::fprintf(stderr, "worker: invalid message from the agent: %s\n", status.text().c_str());
     return kWorkerBadFrame;
   }
 
   void Send(const FromWorker& message) {
-    // Texts and blobs are cut before, device lists are bounded by the options.
+    // Cannot fail: the callers limit texts and blobs, and the options bound device lists.
     Result<std::string> frame = Encode(message);
     if (!frame.ok()) {
       std::fprintf(stderr, "worker: %s\n", frame.status().text().c_str());
@@ -86,7 +86,7 @@ class Worker : public Progress {
     WriteAll(out_fd_, *frame);
   }
 
-  // Why there is no driver, or no open device, or "".
+  // The reason why there is no driver (DeviceError: or no open device); empty if there is one.
   std::string DriverError() const {
     if (driver_ != nullptr) return "";
     return start_error_.empty() ? "the worker was not started with a driver" : start_error_;
@@ -97,8 +97,8 @@ class Worker : public Progress {
     return device_ == nullptr ? "the device is not open" : "";
   }
 
-  // A driver's exception must not be the end of the process: then the answer would be lost, and
-  // with it the reason.
+  // Returns what fn returns, or the text of the exception that it throws. A driver's exception must
+  // not end the process, because then the agent would not receive the reason.
   template <class Fn>
   static std::string CatchInto(Fn fn) {
     try {
@@ -136,7 +136,7 @@ class Worker : public Progress {
 
   void Do(OpenDevice message) {
     std::string error = DriverError();
-    if (error.empty() && device_ != nullptr) error = "this worker has a device open already";
+    if (error.empty() && device_ != nullptr) error = "this worker already has an open device";
     if (error.empty()) {
       error = CatchInto([&] {
         Result<std::unique_ptr<Device>> opened = driver_->Open(message.device);
@@ -175,14 +175,15 @@ class Worker : public Progress {
     P2pPrepared answer;
     answer.error = DeviceError();
     if (answer.error.empty() && !IsValid(message.group)) {
-      answer.error = "this worker has no place in the p2p group";
+      answer.error = "this worker's index is outside the p2p group";
     }
     if (answer.error.empty()) {
       answer.error = CatchInto([&] {
         Result<std::string> blob = device_->PrepareP2p(message.group);
         if (!blob.ok()) return blob.status().text();
         if (blob->size() > kBlobBytesMax) {
-          return "the driver gave " + std::to_string(blob->size()) + " bytes to connect with";
+          return "the driver returned " + std::to_string(blob->size()) +
+                 " bytes of connection data, more than a blob may have";
         }
         answer.blob = *std::move(blob);
         prepared_ = message.group;
@@ -225,18 +226,18 @@ class Worker : public Progress {
   FrameDecoder decoder_;
   std::string start_error_;
   std::unique_ptr<Driver> driver_;
-  std::unique_ptr<Device> device_;  // ends before the driver
+  std::unique_ptr<Device> device_;  // destroyed before the driver
   std::optional<P2pGroup> prepared_;
-  Op op_ = Op::kAic;  // under way
+  Op op_ = Op::kAic;  // the running op
   std::chrono::steady_clock::time_point reported_{};
   bool quit_ = false;
 };
 
-// False when the agent died before the kernel knew that this process has to follow it.
+// Makes the kernel kill this process when the agent dies. False: the agent died before that.
 bool FollowParent(int in_fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Whoever holds the pipe's other end is the agent and nobody else. This looks at that rather than
-  // at getppid(): an agent in a container may well be process 1.
+  // Only the agent holds the other end of the pipe. getppid() would not do: an agent in a container
+  // may be process 1.
   pollfd look{in_fd, 0, 0};
   return poll(&look, 1, 0) >= 0 && (look.revents & POLLHUP) == 0;
 }
@@ -246,10 +247,10 @@ bool FollowParent(int in_fd) {
 int RunWorker(int in_fd, int out_fd) {
   for (int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) signal(number, SIG_IGN);
   prctl(PR_SET_NAME, "assay-worker");
-  // What a driver may start must not hold the pipes open.
+  // Processes that a driver starts must not hold the pipes open.
   for (int fd : {in_fd, out_fd}) {
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
-      std::fprintf(stderr, "worker: descriptor %d is not open: a worker is started by the agent\n",
+      std::fprintf(stderr, "worker: descriptor %d is not open; only the agent can start a worker\n",
                    fd);
       return kWorkerBadFrame;
     }

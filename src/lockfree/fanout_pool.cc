@@ -63,8 +63,8 @@ void FanoutPool::Work() {
 }
 
 void FanoutPool::Stop() {
-  // The order to leave may overtake tasks (there is no order between putting threads), so what the
-  // workers leave behind is worked off here, with nobody else about.
+  // The null pointer may overtake tasks (there is no order between the threads that push), so this
+  // thread handles the remaining tasks after all workers have exited.
   for (std::size_t i = 0; i < workers_.size(); ++i) ready_.Push(nullptr);
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();

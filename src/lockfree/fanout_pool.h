@@ -1,19 +1,21 @@
-// The fan-out workers: a few threads that work off whatever fan-out queue has become ready.
+// The fan-out workers: a few threads that process the fan-out queues that are ready.
 //
-// A FanoutTask is a queue seen from the pool (fanout_queue.h has the template). It is ready when it
-// has work and nobody is at it; then it stands in the ReadyQueue exactly once. A worker takes it,
-// lets it work through a budget of entries and puts it back if more is left, so a busy queue
-// takes turns with the others.
+// A FanoutTask is a queue as the pool sees it (fanout_queue.h has the template). It is ready while
+// it has entries and no worker is processing it; then it is in the ReadyQueue exactly once. A
+// worker takes it, lets it handle a budget of entries and puts it back if more are left, so a busy
+// queue takes turns with the others.
+//
+// Thread safety: see each class.
 //
 //   FanoutPool pool;
 //   Status status = pool.Start(2);
 //   auto queue = std::make_shared<JobFanout>(&pool.ready());   // a FanoutQueue
 //   queue->Post(entry);
 //   ...
-//   pool.Stop();   // when nobody posts any more: works off everything, then returns
+//   pool.Stop();   // after the last Post: handles every remaining entry, then returns
 //
-// Lifetime: the pool outlives every queue made for it. A ready entry and a worker hold a queue by
-// shared_ptr, so its owner may let go of it at any time: what was posted is still handled.
+// Lifetime: the pool outlives every queue made for it. The ReadyQueue and the workers hold a queue
+// by shared_ptr, so its owner may release it at any time: the posted entries are still handled.
 #pragma once
 
 #include <semaphore.h>
@@ -32,22 +34,24 @@ class FanoutTask : public std::enable_shared_from_this<FanoutTask> {
  public:
   virtual ~FanoutTask() = default;
 
-  // Handles up to budget entries. True if the caller still has the task and must put it back into
-  // the ready queue; after false it may already be with another worker.
+  // Handles up to budget entries. True: the caller still owns the task and must put it back into
+  // the ready queue. False: another worker may already own it.
   // REQUIRES: the caller took this task from the ready queue.
   virtual bool Run(std::size_t budget) = 0;
 };
 
-// Tasks that wait for a worker. Many put in, many take out.
+// The tasks that wait for a worker: a queue with many producers and many consumers.
 //
-// Nothing is lost and nobody sleeps beside work: Push puts the task in and then posts one permit;
-// a taker needs a permit before it looks. So there are never more takers with a permit than tasks
-// in the queue, and each finds one. (A look can fail for a moment while another taker is in the
-// middle of one; the permit keeps and the taker looks again.)
-// Fair: takers rotate through the putting threads, a few tasks of each (see QueueTraits), so a task
-// that a worker puts back is not passed over for ever by those of a busy control loop.
+// Invariants:
+// 1. No task is lost, and no taker sleeps while a task waits: Push enqueues the task and then posts
+//    one permit; a taker takes a permit before it dequeues. So there are never more takers with a
+//    permit than tasks in the queue, and each taker gets one. (A dequeue can fail while another
+//    taker is in the middle of one; the taker keeps its permit and tries again.)
+// 2. It is fair: takers rotate through the threads that push, a few tasks of each (see
+//    QueueTraits), so a busy control loop's tasks cannot starve a task that a worker puts back.
 //
-// Thread safety: any thread. A Taker: one thread at a time, and not beyond the queue's life.
+// Thread safety: any thread. A Taker: one thread at a time.
+// Lifetime: the queue outlives its Takers.
 class ReadyQueue {
   using Tasks = moodycamel::ConcurrentQueue<std::shared_ptr<FanoutTask>, LargeQueueTraits>;
 
@@ -57,15 +61,15 @@ class ReadyQueue {
   ReadyQueue(const ReadyQueue&) = delete;
   ReadyQueue& operator=(const ReadyQueue&) = delete;
 
-  // An empty pointer is an order to one taker to leave.
+  // A null pointer tells the one taker that receives it to exit.
   void Push(std::shared_ptr<FanoutTask> task) noexcept;
 
   class Taker {
    public:
     explicit Taker(ReadyQueue* ready) : ready_(ready), token_(ready->tasks_) {}
-    // Sleeps until there is one.
+    // Sleeps until there is a task.
     std::shared_ptr<FanoutTask> Take() noexcept;
-    // False at once if there is none.
+    // Returns false immediately if there is no task.
     bool TryTake(std::shared_ptr<FanoutTask>* task) noexcept;
 
    private:
@@ -83,8 +87,9 @@ class ReadyQueue {
 // Thread safety: Start, Stop, RunHere and the destructor from one thread.
 class FanoutPool {
  public:
-  // Entries a queue may handle before others get their turn: enough to make the hand-over cheap,
-  // few enough that 64 subscribers of one job never delay another job by more than milliseconds.
+  // How many entries a queue may handle before the others get their turn: enough to make the
+  // hand-over cheap, few enough that 64 subscribers of one job never delay another job by more than
+  // milliseconds.
   static constexpr std::size_t kBudget = 64;
 
   FanoutPool() = default;
@@ -92,15 +97,15 @@ class FanoutPool {
   FanoutPool(const FanoutPool&) = delete;
   FanoutPool& operator=(const FanoutPool&) = delete;
 
-  // Fails when the system gives no thread; then none runs.
+  // Fails if a thread cannot be started; then no worker runs.
   Status Start(int workers);
 
-  // Sends the workers home, then works off on this thread whatever is still ready, also what the
+  // Ends the workers, then handles on this thread all entries that are left, including those that
   // handlers post meanwhile. May be called again.
   // REQUIRES: no other thread posts to this pool's queues any more.
   void Stop();
 
-  // Works off what is ready on the calling thread, beside the workers or without any.
+  // Handles what is ready on the calling thread, in addition to the workers or without any.
   void RunHere();
 
   ReadyQueue& ready() { return ready_; }

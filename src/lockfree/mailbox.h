@@ -1,51 +1,54 @@
-// Mailbox<T>: many threads post, one thread takes in batches. The way into the control loop and
-// into the agent's loop.
+// Mailbox<T>: many threads post items, and one thread takes them in batches. It is the input of the
+// control loop and of the agent's loop.
 //
 //   Mailbox<Event> mailbox;
 //   mailbox.Post(std::move(event));              // any thread
-//   while (!mailbox.Drained()) {                 // the one consumer
+//   while (!mailbox.Drained()) {                 // the single consumer
 //     mailbox.Wait(timeout_ms);                  // or wake_fd() in an epoll or poll set
 //     batch.clear();
 //     mailbox.Drain(&batch, 256);
 //     ...
 //   }
 //
-// Order: what one thread posts, or one Producer, comes out in that order. Between threads there is
-// none, even if one post happened long after the other: gRPC runs one stream's reactions on
-// several threads, so a stream has one message in flight or posts through a Producer of its own.
+// Order: items of one thread, or of one Producer, come out in the order of their posts. There is no
+// order between threads, even if one post happened long after the other. gRPC runs one stream's
+// reactions on several threads, so a stream has one message in flight or posts through a Producer
+// of its own.
 //
 // Thread safety: Post, Close and Depth from any thread. Wait, Drain and Drained from one consumer.
-// A Producer: one thread at a time. Destroy the mailbox when nobody posts any more (a Post that has
-// returned, and no other, is over) and after its Producers.
+// A Producer: one thread at a time.
+// Lifetime: destroy the mailbox after its Producers and after the last Post has returned.
+// Bounds: none. The sources bound what is posted (one message in flight per stream, calls answered
+// before the next). Depth() is for monitoring.
 //
-// How it holds together. One atomic word, `state_`, has three fields: closed (1 bit), posting (31
-// bits: threads inside Post), count (32 bits: items that may be taken).
-//   Post   1. state: posting + 1, acquire. Closed? Then leave again and refuse; the item is
-//   untouched.
-//          2. put the item into the queue
-//          3. state: posting - 1, count + 1, release. The count was 0 (or it is closed)? Signal.
-//   Drain  1. clear the event    2. n = min(count, max), acquire    3. take n from the queue
-//          4. state: count - n, release. Something is left? Signal.
+// Why it is correct. One atomic word, `state_`, has three fields: closed (1 bit), posting (31 bits:
+// threads inside Post), count (32 bits: items that may be taken).
+//   Post   1. state: posting + 1, acquire. If closed: undo that, signal and refuse; the item is
+//             untouched.
+//          2. enqueue the item
+//          3. state: posting - 1, count + 1, release. If the count was 0, or if closed: signal.
+//   Drain  1. clear the event
+//          2. n = min(count, max), acquire
+//          3. dequeue n items
+//          4. state: count - n, release. If items are left: signal.
 //
-// 1. Nothing is taken before it is counted. An item is visible (Post 2) before it is counted (3),
-// so
-//    Drain takes at most `count` items. The items counted at Drain 2 were put in before (the read
-//    is in the release sequence of each Post 3), so there are n to be had. If it takes an item of a
-//    thread that has yet to count it, another's counted item stays in its place, and is counted
-//    when that thread arrives at 3: late by one pre-emption, never lost.
-// 2. No lost wake-up. Outside Drain: count != 0 implies that the event is signalled or a poster is
-//    between 3 and its Signal. True after the move 0 -> 1; kept by Drain, whose last step signals
-//    again if it leaves something; a signal that Drain 1 took away came after its poster's step 3,
-//    so Drain 2 sees that item. A signal without an item is possible and harmless.
-// 3. Close is exact. Posts that pass step 1 before Close are taken; later ones are refused. Drained
-//    is (closed, posting 0, count 0): every accepted item was taken and none can follow. Whoever
-//    leaves Post after Close signals, so a consumer that waits for Drained wakes.
-// 4. Nobody waits for anybody: Post is two atomic additions, one enqueue and, on the move from
+// 1. No item is taken unless it, or another in its place, is counted. An item is visible (Post 2)
+//    before it is counted (Post 3), so Drain takes at most `count` items. The items counted at
+//    Drain 2 were enqueued before (the read is in the release sequence of each Post 3), so n items
+//    can be dequeued. If Drain takes an item that its thread has not counted yet, a counted item of
+//    another thread stays in the queue instead, and becomes available when the first thread reaches
+//    Post 3: late by one pre-emption, never lost.
+// 2. No wake-up is lost. Outside Drain, count != 0 implies that the event is signalled or that a
+//    poster is between Post 3 and its Signal. The change 0 -> 1 establishes this. Drain preserves
+//    it: its last step signals again if items are left, and a signal that Drain 1 consumed came
+//    after its poster's step 3, so Drain 2 sees that item. A signal without an item is possible and
+//    harmless.
+// 3. Close is exact. Posts that pass step 1 before Close are accepted; later ones are refused.
+//    Drained() is (closed, posting 0, count 0): every accepted item was taken and none can follow.
+//    Every thread that leaves Post after Close signals, so a consumer that waits for Drained wakes.
+// 4. No thread waits for another. Post is two atomic additions, one enqueue and, on the change from
 //    zero, one write to an eventfd. (The queue itself makes a thread wait only while it grows the
 //    table of producing threads, on that thread's first post.)
-//
-// It is unbounded: what is posted is bounded where it comes from (one message in flight per stream,
-// calls answered before the next). Depth() is for monitoring.
 #pragma once
 
 #include <algorithm>
@@ -84,14 +87,14 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  // False when closed; the item is then untouched. Never blocks and never runs anything.
+  // False if closed; the item is then untouched. Never blocks and never calls back.
   [[nodiscard]] bool Post(T&& item) noexcept {
     return PostThrough([&] { queue_.enqueue(std::move(item)); });
   }
 
-  // A producer of its own, whatever thread posts: keeps the order of a stream whose reactions run
-  // on several threads one after the other. Costs the consumer a look per Producer and Drain, so
-  // one per busy stream, not one per idle stream in thousands.
+  // A separate producer that several threads may use one after the other: it preserves the order of
+  // a stream whose reactions run on several threads. Each Drain checks every Producer, so create
+  // one per busy stream, not one for each of thousands of idle streams.
   class Producer {
    public:
     explicit Producer(Mailbox* mailbox) : mailbox_(mailbox), token_(mailbox->queue_) {}
@@ -104,8 +107,8 @@ class Mailbox {
     typename Platform::Token token_;
   };
 
-  // Takes up to max items, appends them to *out and says how many. What is over max is left and
-  // keeps wake_fd() readable.
+  // Takes up to max items, appends them to *out and returns their number. Items beyond max stay in
+  // the mailbox and keep wake_fd() readable.
   std::size_t Drain(std::vector<T>* out, std::size_t max) {
     event_.Clear();
     const std::size_t wanted = std::min(CountOf(state_.load(std::memory_order_acquire)), max);
@@ -119,8 +122,8 @@ class Mailbox {
     return taken;
   }
 
-  // True as soon as there is something to take, or all is drained; false after timeout_ms
-  // (negative: without end). Only for a consumer that has no poll set of its own.
+  // True as soon as an item can be taken or Drained() holds; false after timeout_ms (negative: no
+  // timeout). For a consumer without a poll set of its own.
   bool Wait(int timeout_ms) {
     const auto end =
         std::chrono::steady_clock::now() + std::chrono::milliseconds(std::max(timeout_ms, 0));
@@ -128,7 +131,7 @@ class Mailbox {
     while (!HasNews()) {
       if (!event_.WaitFor(left_ms)) return HasNews();
       if (HasNews()) return true;
-      // Signalled for nothing: take the signal away, and look again as in Drain.
+      // Signalled without an item: clear the event and check again, as in Drain.
       event_.Clear();
       if (HasNews()) event_.Signal();
       if (timeout_ms >= 0) {
@@ -140,20 +143,20 @@ class Mailbox {
     return true;
   }
 
-  // Refuses every later Post and wakes the consumer. What was accepted before can still be taken.
+  // Refuses every later Post and wakes the consumer. Items accepted before can still be taken.
   void Close() noexcept {
     state_.fetch_or(kClosed, std::memory_order_acq_rel);
     event_.Signal();
   }
 
-  // Closed, and every accepted item taken: nothing will ever come again. To be asked after a Drain,
-  // which may have taken the signal of Close away.
+  // True if the mailbox is closed and every accepted item was taken: no item can follow. Check it
+  // after each Drain, which may have consumed the signal of Close.
   bool Drained() const noexcept { return state_.load(std::memory_order_acquire) == kClosed; }
 
-  // Readable when there may be something to take, and on Close.
+  // Readable when an item may be available, and on Close.
   int wake_fd() const noexcept { return event_.fd(); }
 
-  // Items that wait. Exact for the consumer when nobody posts, a snapshot otherwise.
+  // The number of waiting items. A snapshot; exact for the consumer while no thread posts.
   std::size_t Depth() const noexcept { return CountOf(state_.load(std::memory_order_relaxed)); }
 
  private:
@@ -178,13 +181,14 @@ class Mailbox {
       return false;
     }
     enqueue();
-    // One addition for both fields: no borrow can pass between them, posting is at least 1.
+    // One subtraction changes both fields: posting - 1, count + 1. posting is at least 1, so no
+    // borrow reaches the closed bit.
     const std::uint64_t before = state_.fetch_sub(kPosting - kCounted, std::memory_order_release);
     if (CountOf(before) == 0 || (before & kClosed) != 0) event_.Signal();
     return true;
   }
 
-  // The posters' hand-over to the consumer; see above.
+  // Hands the items from the posters to the consumer; see above.
   typename Platform::template Atomic<std::uint64_t> state_{0};
   typename Platform::template Queue<T> queue_{0};
   typename Platform::Event event_;

@@ -1,11 +1,13 @@
-// Outbox<Message, Final>: what is still to be written to one stream. A bounded ring between the one
-// thread that fills it (a fan-out worker, at that moment) and the write pump, of which there is one
-// at a time and which moves from thread to thread. One write is in flight, no lock, and the end of
-// the stream is an entry as well.
+// Outbox<Message, Final>: the messages that still have to be written to one stream.
+//
+// It is a bounded ring between a filler and a write pump, without a lock. The filler is one thread
+// at a time (the fan-out worker that currently processes the queue). There is one pump at a time,
+// which moves from thread to thread, and one write is in flight. The end of the stream is an entry
+// of the ring, too.
 //
 //   class Subscriber : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 //     void OnWriteDone(bool ok) override { outbox_.WriteDone(ok, this); }
-//     // The three things the pump asks of a stream:
+//     // The three functions that the pump calls on a stream:
 //     void Write(const grpc::ByteBuffer& m) { StartWrite(&m); }
 //     void Finish(const grpc::Status& s) { ServerWriteReactor::Finish(s); }
 //     void Room() { fanout_->Post(RoomEntry{id_}); }
@@ -15,67 +17,74 @@
 //     case PushResult::kStartPump: outbox->Pump(stream); break;
 //     ...
 //
-// The filler:
-//   Push       kQueued: the pump will come to it. kStartPump: the caller has become the pump and
-//              must call Pump. kFull: not taken; Room() will be called, once, when at least half of
-//              the ring is free. kClosed: not taken, a write failed or the end was pushed.
-//              A message that was not taken is untouched.
-//   WaitForRoom  for a filler that has a reason of its own to stop (so many bytes are on their way,
-//              say). True: as after kFull, Room() will be called once. False: nothing is in the
-//              ring, so nothing would call it; there is all the room there can be.
-//   PushFinal  always fits, once (a place of its own); again: kClosed. Before it the filler strikes
-//              the stream from its lists, after it (and the Pump it may ask for) it forgets it:
-//              the stream may be gone before PushFinal returns.
-// The pump:
-//   Pump       writes the front entry. Write and Finish are its last access to the stream, because
-//              the next thread may be in WriteDone, or the stream be deleted, before they return.
-//   WriteDone  the previous write is over: drops it, says Room() if asked to, writes the next.
-//   After
-//              a failed write the messages left are dropped, and only the final entry comes out.
+// The filler calls:
+//   Push         kQueued: accepted; the pump will write it.
+//                kStartPump: accepted; the caller has become the pump and must call Pump.
+//                kFull: refused; Room() will be called once, when at least half the ring is free.
+//                kClosed: refused; a write failed or the final entry was pushed.
+//                A refused message is untouched.
+//   WaitForRoom  for a filler with a limit of its own, such as a number of unwritten bytes.
+//                True: Room() will be called once, as after kFull. False: the ring is empty, so
+//                nothing would call Room(), and all of the ring is free.
+//   PushFinal    always succeeds the first time, because the final entry has a place of its own;
+//                kClosed after that. The filler removes the stream from its lists before the call,
+//                and must not use it afterwards (except for the Pump that kStartPump demands): the
+//                stream may be deleted before PushFinal returns.
+// The pump calls:
+//   Pump         writes the front entry. Write and Finish are its last access to the stream: before
+//                they return, the next thread may be in WriteDone, or the stream may be deleted.
+//   WriteDone    after each write: drops the written message, calls Room() if the filler waits for
+//                it, and writes the next entry. After a failed write it drops the remaining
+//                messages and writes only the final entry.
 //
-// Room() runs on the pump's thread and must only post (an id, not a pointer: the filler may have
-// let go of the stream meanwhile). The message of a write stays where it is until WriteDone, the
-// Final until the outbox is destroyed.
+// Room() runs on the pump's thread and must only post an entry. The entry holds an id, not a
+// pointer, because the filler may have released the stream meanwhile.
 //
-// Lifetime: a stream dies only after its Finish, and not while one of its reactions runs (gRPC
-// calls OnDone after both). So a filler may touch it until PushFinal, and WriteDone may say Room()
-// after it has given the pump up.
+// Thread safety: the filler's and the pump's functions as above; Depth from any thread that may
+// access the outbox.
+// Lifetime: the message of a write stays in place until WriteDone, the Final until the outbox is
+// destroyed. A stream is deleted only after its Finish, and not while one of its reactions runs
+// (gRPC calls OnDone after both). So a filler may use it until PushFinal, and WriteDone may call
+// Room() after it has given up the pump.
 //
-// How it holds together. One atomic word, `state_`: starving, failed, final (a bit each) and
-// pending, the number of entries in the ring, the final one included.
-//   Push   1. pending == capacity? set starving, in the same compare-and-swap that finds it full
-//          2. write the slot   3. pending + 1, acquire and release; was it 0? then this is the pump
-//   Pop    1. empty the slot   2. pending - 1, acquire and release, and in the same
-//   compare-and-swap:
-//          starving and half empty? clear it and report room. Was it 1? then the pump is given up
+// Why it is correct. One atomic word, `state_`, has the bits starving, failed and final, and the
+// field pending: the number of entries in the ring, including the final one.
+//   Push   1. if pending == capacity: set starving, in the same compare-and-swap that finds it full
+//          2. write the slot
+//          3. pending + 1, acquire and release; if pending was 0, the caller is now the pump
+//   Pop    1. empty the slot
+//          2. pending - 1, acquire and release; in the same compare-and-swap, if starving and half
+//             of the ring is free, clear starving and report room; if pending was 1, the caller has
+//             given up the pump
 //
-// 1. One owner of the pump. There is a pump exactly while pending != 0: the move 0 -> 1 makes one,
-//    the move 1 -> 0 ends it, and each belongs to one atomic change that one thread made. The final
-//    entry is never popped, so after Finish there is never a pump again. So Finish comes once,
-//    never beside a write, and last.
-// 2. The ring is sound. Only the filler adds, so what it finds free stays free; its read of pending
-//    acquires from the Pop that freed the slot. The pump reads a slot after an acquiring change of
-//    the word that comes after the filler's releasing one. `head_` belongs to the pump, `tail_` to
-//    the filler: the next pump acquires from the last one's Pop 2, the next filler from the last
-//    one through their fan-out queue.
-// 3. No lost wake-up. Fullness and starving are one word: at the moment starving is set the ring is
-//    full, so at least one Pop is still to come, and the one that finds half of it free clears the
-//    bit and reports. Cleared and reported are one step, so each setting is reported once. (After
-//    PushFinal, when nobody asks any more, the report may be missing.) (Two
-//    variables would need sequentially consistent order on both sides and a second look; the order
-//    of changes of one word gives more for less.)
-//    WaitForRoom sets starving the same way, where there is at least one entry: then, too, a Pop is
-//    still to come, the last one at the latest finds half of the ring free, and whichever does
-//    reports. With less than half of it in use that is the very next one: the filler looks again at
-//    what it waits for, and may wait again. Where there is no entry it sets nothing and says so;
-//    only the filler adds, so none comes by itself, and it sees all that the Pops before it did.
-// 4. After a failure, too: whoever becomes the pump drops the messages one by one, so the count
-// ends
-//    at 0 or at the final entry. A Push that has not yet seen the failure is dropped the same way.
+// 1. The pump has one owner. There is a pump exactly while pending != 0: the change 0 -> 1 creates
+//    it and the change 1 -> 0 ends it, and each is one atomic change by one thread. The final entry
+//    is never popped, so there is no new pump after Finish. So Finish is called once, never during
+//    a write, and last.
+// 2. The ring is free of races. Only the filler adds entries, so a slot that it finds free stays
+//    free; its read of pending acquires from the Pop that freed the slot. The pump reads a slot
+//    after an acquiring change of the word that comes after the filler's releasing one. `head_`
+//    belongs to the pump and `tail_` to the filler: the next pump acquires from the previous one's
+//    Pop 2, the next filler from the previous one through their fan-out queue.
+// 3. No wake-up is lost. Fullness and starving are in one word. When starving is set, the ring is
+//    full, so at least one Pop is still to come, and the Pop that finds half of the ring free
+//    clears the bit and reports. Clearing and reporting are one step, so each setting is reported
+//    once. (After PushFinal, when no filler waits any more, the report may be missing.) Two
+//    variables would need sequentially consistent order on both sides and a second check; the
+//    modification order of one word gives more at less cost.
+//    WaitForRoom sets starving in the same way, if there is at least one entry. Then, too, a Pop is
+//    still to come; the last one at the latest finds half of the ring free, and the one that does
+//    reports. If less than half of the ring is in use, that is the very next Pop: the filler then
+//    checks its own limit again and may wait again. If there is no entry, WaitForRoom sets nothing
+//    and returns false: only the filler adds entries, so none appears meanwhile, and the filler
+//    sees everything that the Pops before did.
+// 4. All this holds after a failure, too: each pump drops the messages one by one, so the count
+//    ends at 0 or at the final entry. A message whose Push had not seen the failure yet is dropped
+//    in the same way.
 //
-// Conflation (job signals) goes on top, on the filler's side alone: what a stream was given last is
-// a number, and what it is still to get is looked up when there is room (coordinator/job_board.h).
-// So a stream that waits costs nothing while others are served.
+// Conflation (of job signals) is built on top, on the filler's side alone: the filler stores a
+// number for what it sent last to a stream, and looks up what is still to be sent when there is
+// room (control/job_board.h). So a waiting stream costs nothing while others are served.
 #pragma once
 
 #include <atomic>
@@ -114,14 +123,14 @@ class Outbox {
 
   static constexpr std::uint32_t kCapacityMax = 1u << 20;
 
-  // --- The filler's side: one thread at a time, each seeing what the last one did. ---
+  // --- The filler: one thread at a time, each sees what the previous one did. ---
 
   [[nodiscard]] PushResult Push(Message&& message) noexcept {
     std::uint32_t state = state_.load(std::memory_order_acquire);
     for (;;) {
       if ((state & (kFailed | kFinal)) != 0) return PushResult::kClosed;
       if (Pending(state) < capacity_) break;
-      // Also when starving is set already: the swap proves that the ring is full now.
+      // Also if starving is set already: a successful swap proves that the ring is full now.
       if (state_.compare_exchange_weak(state, state | kStarving, std::memory_order_acq_rel,
                                        std::memory_order_acquire)) {
         return PushResult::kFull;
@@ -142,7 +151,7 @@ class Outbox {
     return true;
   }
 
-  // The filler's alone: what it finds free stays free.
+  // For the filler only: what it finds free stays free.
   bool Full() const noexcept {
     return Pending(state_.load(std::memory_order_acquire)) == capacity_;
   }
@@ -150,13 +159,13 @@ class Outbox {
   [[nodiscard]] PushResult PushFinal(Final&& final) noexcept {
     if ((state_.load(std::memory_order_relaxed) & kFinal) != 0) return PushResult::kClosed;
     final_.emplace(std::move(final));
-    // From here on the stream may end at any moment: nothing but the returned word is touched.
+    // After this addition the stream may be deleted at any moment, so only its result is used.
     return Added(state_.fetch_add(kOne | kFinal, std::memory_order_acq_rel));
   }
 
-  // --- The pump's side: the thread that got kStartPump, then the one in WriteDone. ---
+  // --- The pump: the thread that received kStartPump, then the one in WriteDone. ---
 
-  // The last thing its caller does with the stream.
+  // The caller must not use the stream afterwards.
   template <class Stream>
   void Pump(Stream* stream) {
     for (;;) {
@@ -172,20 +181,20 @@ class Outbox {
     }
   }
 
-  // As Pump; for the reaction to the end of a write.
+  // For the reaction to the end of a write. The caller must not use the stream afterwards.
   template <class Stream>
   void WriteDone(bool ok, Stream* stream) {
     if (!ok) Fail();
     if (PopFor(stream)) Pump(stream);
   }
 
-  // The steps of which Pump and WriteDone are made.
+  // The steps of Pump and WriteDone.
   struct Popped {
     bool more;  // the caller is still the pump
-    bool room;  // the filler was refused and is to be told that there is room
+    bool room;  // the filler waits for room: call Room()
   };
 
-  // The final entry if it is all that is left, else null.
+  // The final entry if it is the only one left, otherwise null.
   const Final* FrontFinal() const noexcept {
     const std::uint32_t state = state_.load(std::memory_order_acquire);
     assert(Pending(state) != 0);
@@ -211,7 +220,7 @@ class Outbox {
     state_.fetch_or(kFailed, std::memory_order_relaxed);
   }
 
-  // Entries that wait or are being written; a snapshot for any thread that may touch the outbox.
+  // A snapshot of the number of entries that wait or are being written.
   std::size_t Depth() const noexcept { return Pending(state_.load(std::memory_order_relaxed)); }
 
  private:
@@ -237,14 +246,14 @@ class Outbox {
 
   // Constant after construction.
   const std::uint32_t capacity_;
-  const std::unique_ptr<Message[]> slots_;  // each one's owner: see above, 2
-  // The filler's.
+  const std::unique_ptr<Message[]> slots_;  // each slot has one owner: see 2 above
+  // Owned by the filler.
   Plain<std::uint32_t> tail_{0};
-  std::optional<Final> final_;  // the pump's, once it is counted
-  // The pump's.
+  std::optional<Final> final_;  // owned by the pump once the entry is counted
+  // Owned by the pump.
   Plain<std::uint32_t> head_{0};
   Plain<bool> failed_{false};
-  // The hand-over of both; see above.
+  // Hands entries and the pump from thread to thread; see above.
   typename Platform::template Atomic<std::uint32_t> state_{0};
 };
 

@@ -35,7 +35,7 @@ WakeEvent::~WakeEvent() { close(fd_); }
 
 void WakeEvent::Signal() noexcept {
   const std::uint64_t one = 1;
-  // EAGAIN means that the counter is at its top: signalled all the more.
+  // EAGAIN means that the counter is at its maximum, so the event is signalled already.
   while (write(fd_, &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
@@ -55,7 +55,7 @@ bool WakeEvent::WaitFor(int timeout_ms) noexcept {
     const int ready = poll(&entry, 1, left_ms);
     if (ready > 0) return true;
     if (ready == 0) return false;
-    // EINTR, or for a moment no memory in the kernel: wait for the rest.
+    // EINTR, or a temporary shortage of kernel memory: wait for the remaining time.
     if (timeout_ms >= 0) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
       left_ms = static_cast<int>(std::max<std::int64_t>(left.count(), 0));

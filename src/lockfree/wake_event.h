@@ -1,27 +1,28 @@
-// A flag that a thread can sleep on and that an epoll or poll set can hold: an eventfd.
+// A wake-up flag backed by an eventfd: a thread can sleep on it, and an epoll or poll set can hold
+// its descriptor.
 //
-// Thread safety: Signal from any thread; Clear and WaitFor from the one sleeper. A Clear that took
-// a Signal synchronises with it: what the signaller did before is seen after (the kernel orders the
-// two calls on one descriptor).
+// Thread safety: Signal from any thread; Clear and WaitFor from the one waiting thread. A Clear
+// that consumed a Signal synchronises with it: the waiting thread then sees everything that the
+// signalling thread did before the Signal (the kernel orders the two calls on one descriptor).
 #pragma once
 
 namespace assay {
 
 class WakeEvent {
  public:
-  // Ends the process with a message when the system has no descriptor left: without its wake-up a
-  // role cannot run, and it is made once at the start.
+  // Logs an error and ends the process if no descriptor is available: a role cannot run without its
+  // wake-up, and creates it once at the start.
   WakeEvent();
   ~WakeEvent();
   WakeEvent(const WakeEvent&) = delete;
   WakeEvent& operator=(const WakeEvent&) = delete;
 
-  // Never blocks. Signals that nobody cleared count as one.
+  // Never blocks. Several signals before a Clear count as one.
   void Signal() noexcept;
   void Clear() noexcept;
-  // True when signalled, false when timeout_ms passed. Negative: without end. Clears nothing.
+  // True if signalled, false after timeout_ms (negative: no timeout). Does not clear the flag.
   bool WaitFor(int timeout_ms) noexcept;
-  // Readable while signalled. Owned by this object; to be polled, not read.
+  // Readable while signalled. This object owns it; poll it, but do not read it.
   int fd() const noexcept { return fd_; }
 
  private:

@@ -33,13 +33,13 @@ bool HasControl(std::string_view utf8) {
   return false;
 }
 
-// Printable UTF-8 of at most bytes_max: what is cut ends in "...".
+// The text as printable UTF-8 of at most bytes_max bytes. A text that was cut ends in "...".
 std::string Clean(const std::string& text, std::size_t bytes_max) {
   if (text.size() <= bytes_max && IsUtf8(text) && !HasControl(text)) return text;
   return Shown(text, bytes_max - 3);
 }
 
-// Where a value stands: `Hello.node` or `Outcomes.outcomes[3].detail`.
+// The path of a field: `Hello.node` or `Outcomes.outcomes[3].detail`.
 struct Place {
   const char* message;
   const char* field;
@@ -54,7 +54,7 @@ struct Place {
   }
 };
 
-// Takes values over and remembers the first that is wrong.
+// Checks and converts the values of one message and retains the first error.
 class Reader {
  public:
   const Status& status() const { return status_; }
@@ -191,7 +191,7 @@ void Write(const Outcomes& outcomes, fleet::AgentMessage* out) {
     one->set_op(static_cast<int>(report.op));
     one->set_code(static_cast<int>(report.code));
     one->set_detail(Clean(report.detail, kWireTextMax));
-    // A clock that was set back must not turn "started" into "never started" (-1).
+    // A clock that was set back must not change "started" into "never started" (-1).
     one->set_started_ago_ms(report.started_ago < -1 ? 0
                                                     : std::min(report.started_ago, kWireSpanMax));
     one->set_finished_ago_ms(std::clamp(report.finished_ago, Ms{0}, kWireSpanMax));
@@ -229,7 +229,7 @@ Result<AgentMessage> Read(const fleet::Hello& from) {
       info.detail = reader.Text(device.detail(), {"Hello", "devices", i, "detail"});
       if (!seen.insert(info.index).second) {
         reader.Fail({"Hello", "devices", i, "index"},
-                    std::to_string(info.index) + " stands there twice");
+                    std::to_string(info.index) + " appears twice");
       }
       node.devices.push_back(std::move(info));
     }
@@ -361,7 +361,7 @@ Result<CoordinatorMessage> Read(const fleet::Assign& from) {
     rank.device = reader.Number32(one.device(), at("device"));
     rank.ops = reader.Ops(one.ops(), at("ops"));
     if (!seen.insert(rank.rank).second) {
-      reader.Fail(at("rank"), std::to_string(rank.rank) + " stands there twice");
+      reader.Fail(at("rank"), std::to_string(rank.rank) + " appears twice");
     }
     assign.ranks.push_back(rank);
   }
@@ -432,7 +432,8 @@ Result<std::optional<AgentMessage>> FromWire(const fleet::AgentMessage& message)
     case fleet::AgentMessage::BODY_NOT_SET:
       break;
   }
-  return InvalidError("AgentMessage.body: is empty or of a kind this version does not know");
+  return InvalidError(
+      "AgentMessage.body: is empty or of a kind that this version does not support");
 }
 
 Result<CoordinatorMessage> FromWire(const fleet::CoordinatorMessage& message) {
@@ -452,7 +453,8 @@ Result<CoordinatorMessage> FromWire(const fleet::CoordinatorMessage& message) {
     case fleet::CoordinatorMessage::BODY_NOT_SET:
       break;
   }
-  return InvalidError("CoordinatorMessage.body: is empty or of a kind this version does not know");
+  return InvalidError(
+      "CoordinatorMessage.body: is empty or of a kind that this version does not support");
 }
 
 }  // namespace assay

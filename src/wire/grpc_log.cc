@@ -13,7 +13,7 @@ namespace {
 
 void FromGrpcLog(gpr_log_func_args* args) {
   const std::string text = std::string("grpc: ") + args->message;
-  // The last words of a process that gRPC is about to abort.
+  // gRPC logs this just before it aborts the process.
   if (text.find("assertion") != std::string::npos) return LogError(text);
   LogDebug(text);
 }

@@ -1,7 +1,8 @@
-// Sends what gRPC and protobuf have to say to our log, at debug level: they print to standard error
-// by themselves, a line for every bad request, though whoever asked gets a clear status anyway.
+// Routes the log lines of gRPC and protobuf to our log at debug level (fatal ones at error level).
+// By default they print a line to standard error for every bad request, although the client
+// receives a clear status.
 //
-// Thread safety: any thread; the first call does it.
+// Thread safety: any thread; only the first call has an effect.
 #pragma once
 
 namespace assay {

@@ -1,4 +1,4 @@
-// Our Status and gRPC's, in one place.
+// Converts our Status to gRPC's and back.
 //
 //   kInvalid      INVALID_ARGUMENT        kUnavailable  UNAVAILABLE
 //   kNotFound     NOT_FOUND               kExhausted    RESOURCE_EXHAUSTED
@@ -6,8 +6,8 @@
 //   kNotReady     UNAVAILABLE             kInternal     INTERNAL
 //   kReplaced     ABORTED                 kDenied       PERMISSION_DENIED
 //
-// The other way every code of gRPC finds its nearest one here; kNotReady never comes back.
-// A text is cut to kStatusTextMax bytes of printable UTF-8: it travels in trailers, for which
+// FromGrpc maps every gRPC code to the nearest of ours and never returns kNotReady. Both directions
+// cut the text to kStatusTextMax bytes of printable UTF-8: it travels in trailers, for which
 // clients allow 8 KB in all.
 //
 // Thread safety: pure functions.

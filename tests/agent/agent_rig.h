@@ -1,4 +1,4 @@
-// An agent with the sim driver and its state in a folder of its own, for tests.
+// Test helper: starts an agent with the sim driver and a state folder of its own.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace assay {
 
-// Node n1, four devices whose ops take some milliseconds; the caller changes what it needs.
+// Options for node n1 with four devices whose ops take 20 ms; the caller may change them.
 AgentOptions SimAgent(const std::string& coordinator, const TempDir& folder);
 
-// Fails the test when it does not start.
+// Fails the test if the agent does not start.
 std::unique_ptr<Agent> MustStart(AgentOptions options);
 
-// Rank 100 + i on device i, both ops, deadlines far away.
+// Assigns rank 100 + i to device i for i < count, with both ops and deadlines of 60 s.
 Assign Ranks(RunId run, std::int32_t count);
 
 }  // namespace assay

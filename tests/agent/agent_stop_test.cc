@@ -1,4 +1,4 @@
-// How an agent ends, and what can keep one from starting.
+// Stopping an agent, a disk that does not accept records, and failures to start.
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ std::string Refusal(AgentOptions options) {
   return agent.ok() ? "started" : agent.status().text();
 }
 
-TEST_CASE("an idle agent stops when asked, attached or not", "[stop]") {
+TEST_CASE("an idle agent stops on request, attached or not", "[stop]") {
   TempDir folder;
   auto coordinator = std::make_unique<FakeCoordinator>();
   const std::string address = coordinator->address();
@@ -42,7 +42,7 @@ TEST_CASE("an idle agent stops when asked, attached or not", "[stop]") {
     agent->RequestStop();
     REQUIRE(agent->Wait(kTestWaitMs));
     REQUIRE(coordinator->Until([](const Heard& heard) { return heard.open_streams == 0; }));
-    agent->RequestStop();  // and again: nothing happens
+    agent->RequestStop();  // repeated requests have no effect
     agent->ForceStop();
     REQUIRE(agent->Wait(0));
   }
@@ -52,7 +52,7 @@ TEST_CASE("an idle agent stops when asked, attached or not", "[stop]") {
   REQUIRE(agent->Wait(kTestWaitMs));
 }
 
-TEST_CASE("an agent that is told to stop takes no work and waits for what is under way", "[stop]") {
+TEST_CASE("RequestStop refuses new work and waits for the running ops", "[stop]") {
   FakeCoordinator coordinator;
   TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
@@ -73,8 +73,7 @@ TEST_CASE("an agent that is told to stop takes no work and waits for what is und
   }
 }
 
-TEST_CASE("an agent that is told to stop twice ends the test and makes the devices safe",
-          "[stop]") {
+TEST_CASE("ForceStop ends the running ops and makes the devices safe", "[stop]") {
   FakeCoordinator coordinator;
   TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
@@ -89,14 +88,14 @@ TEST_CASE("an agent that is told to stop twice ends the test and makes the devic
   CHECK(OutcomeOf(heard, 1, 100, Op::kAic).detail == "agent stopped during the test");
   CHECK(OutcomeOf(heard, 1, 101, Op::kAic).code == OutcomeCode::kVoltageNotRestored);
 
-  // All was acknowledged: the next agent owes nothing.
+  // All outcomes were acknowledged, so the next agent holds no run.
   agent.reset();
   agent = MustStart(options);
   REQUIRE(coordinator.Until([](const Heard& now) { return now.hellos.size() == 2; }));
   CHECK(coordinator.heard().hellos[1].held.empty());
 }
 
-TEST_CASE("outcomes of a stopped agent are said by the next one", "[stop]") {
+TEST_CASE("the next agent reports the unacknowledged outcomes of a stopped one", "[stop]") {
   FakeCoordinator coordinator;
   TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
@@ -128,7 +127,7 @@ TEST_CASE("a second agent on the same state folder is refused", "[stop]") {
   first = MustStart(options);
 }
 
-TEST_CASE("what keeps an agent from starting is named", "[stop]") {
+TEST_CASE("an agent that cannot start names the reason", "[stop]") {
   TempDir folder;
   const AgentOptions good = SimAgent("127.0.0.1:1", folder);
   auto with = [&](auto change) {
@@ -151,11 +150,11 @@ TEST_CASE("what keeps an agent from starting is named", "[stop]") {
   CHECK(has(with([](AgentOptions* o) { o->program = "/bin/true"; }), "exit status 0"));
   std::ofstream(folder / "file") << "not a folder";
   CHECK(has(with([&](AgentOptions* o) { o->state_dir = folder / "file"; }), "file"));
-  // Nothing of that has spoiled the good one.
+  // The failed attempts leave the folder usable.
   std::unique_ptr<Agent> agent = MustStart(good);
 }
 
-// Holds the spool's write lock, as a disk that takes nothing does.
+// Holds the spool's write lock, so that commits fail as on a disk that accepts no writes.
 class Blocker {
  public:
   explicit Blocker(const std::string& file) {
@@ -175,7 +174,7 @@ class Blocker {
   sqlite3* database_ = nullptr;
 };
 
-TEST_CASE("while the spool takes no records nothing is begun or answered", "[stop]") {
+TEST_CASE("the agent starts and reports nothing while commits fail", "[stop]") {
   FakeCoordinator coordinator;
   coordinator.Heartbeat(200);
   TempDir folder;
@@ -185,7 +184,7 @@ TEST_CASE("while the spool takes no records nothing is begun or answered", "[sto
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.heartbeats > 0; }));
   Blocker blocker(options.state_dir + "/agent.db");
   REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(1, 2))));
-  // Its heart beats on, though.
+  // Heartbeats continue.
   const int beats = coordinator.heard().heartbeats;
   REQUIRE(coordinator.Until([&](const Heard& heard) { return heard.heartbeats > beats + 1; }));
   CHECK(coordinator.heard().ready.empty());
@@ -195,7 +194,7 @@ TEST_CASE("while the spool takes no records nothing is begun or answered", "[sto
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.outcomes.size() == 4; }));
 }
 
-TEST_CASE("a spool that stays shut ends the test as a restart would", "[stop]") {
+TEST_CASE("commits that keep failing end the running ops as a restart would", "[stop]") {
   FakeCoordinator coordinator;
   TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
@@ -206,8 +205,8 @@ TEST_CASE("a spool that stays shut ends the test as a restart would", "[stop]") 
   {
     Blocker blocker(options.state_dir + "/agent.db");
     REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(2, 4))));
-    // It says why run 2 cannot be, lets go of the coordinator, and comes back without having stored
-    // anything.
+    // The agent reports why it cannot store run 2, drops the stream and reconnects without having
+    // stored anything.
     REQUIRE(coordinator.Until([](const Heard& heard) {
       return heard.streams >= 2 && heard.outcomes.count({2, 103, Op::kP2p}) == 1;
     }));
@@ -231,7 +230,7 @@ TEST_CASE("a spool that stays shut ends the test as a restart would", "[stop]") 
   REQUIRE(agent->Wait(kTestWaitMs));
 }
 
-TEST_CASE("an agent stops though its spool takes no records", "[stop]") {
+TEST_CASE("an agent stops even while commits fail", "[stop]") {
   FakeCoordinator coordinator;
   TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);

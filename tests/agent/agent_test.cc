@@ -1,4 +1,4 @@
-// The agent's role against a scripted coordinator, with real worker processes of the sim driver.
+// The agent role against a scripted coordinator, with real worker processes of the sim driver.
 #include "agent/agent.h"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ TEST_CASE("four ranks go through aic and p2p", "[agent]") {
   MustStop(agent.get());
 }
 
-TEST_CASE("every outcome is told with its reason", "[agent]") {
+TEST_CASE("every outcome is reported with its reason", "[agent]") {
   FakeCoordinator coordinator;
   TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
@@ -103,13 +103,13 @@ TEST_CASE("every outcome is told with its reason", "[agent]") {
   CHECK(code(105, Op::kAic) == OutcomeCode::kNotRun);
   CHECK(detail(105, Op::kAic).find("opening fails by plan") != std::string::npos);
   CHECK(code(106, Op::kAic) == OutcomeCode::kNotRun);
-  CHECK(detail(106, Op::kAic).find("no message") != std::string::npos);
+  CHECK(detail(106, Op::kAic).find("invalid message") != std::string::npos);
   CHECK(code(107, Op::kAic) == OutcomeCode::kOk);
   CHECK(detail(107, Op::kP2p) == "p2p needs two ready devices on this node");
   MustStop(agent.get());
 }
 
-TEST_CASE("a crash in p2p is that rank's", "[agent]") {
+TEST_CASE("a crash in p2p affects only its own rank", "[agent]") {
   FakeCoordinator coordinator;
   TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
@@ -131,7 +131,7 @@ TEST_CASE("a crash in p2p is that rank's", "[agent]") {
   MustStop(agent.get());
 }
 
-TEST_CASE("an agent that died during a test answers for it when it is back", "[agent]") {
+TEST_CASE("an agent that died during a test reports its outcomes after the restart", "[agent]") {
   FakeCoordinator coordinator;
   TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
@@ -164,7 +164,7 @@ TEST_CASE("an agent that died during a test answers for it when it is back", "[a
   MustStop(agent.get());
 }
 
-TEST_CASE("outcomes are kept until a coordinator has acknowledged them", "[agent]") {
+TEST_CASE("outcomes are retained until a coordinator acknowledges them", "[agent]") {
   auto first = std::make_unique<FakeCoordinator>();
   first->AckOutcomes(false);
   const int port = first->port();
@@ -186,14 +186,14 @@ TEST_CASE("outcomes are kept until a coordinator has acknowledged them", "[agent
     CHECK(OutcomeOf(after, key.run, key.rank, key.op).detail == reports[0].detail);
   }
 
-  // Acknowledged: nothing is owed any more.
+  // All outcomes are acknowledged, so the agent holds no run.
   second.EndStreams();
   REQUIRE(second.Until([](const Heard& heard) { return heard.hellos.size() >= 2; }));
   CHECK(second.heard().hellos.back().held.empty());
   MustStop(agent.get());
 }
 
-TEST_CASE("what is said twice is done once", "[agent]") {
+TEST_CASE("repeated messages take effect once", "[agent]") {
   FakeCoordinator coordinator;
   TempDir folder;
   std::unique_ptr<Agent> agent = MustStart(SimAgent(coordinator.address(), folder));
@@ -205,7 +205,7 @@ TEST_CASE("what is said twice is done once", "[agent]") {
   MustAnswer(&coordinator, 4);
   REQUIRE(coordinator.Say(CoordinatorMessage(Start{9})));
   REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(9, 2))));
-  // The supervisor says outcomes again after a repeated assignment: the same ones.
+  // After a repeated assignment the supervisor sends the same outcomes again.
   REQUIRE(coordinator.Until([](const Heard& heard) {
     return heard.outcomes.at({9, 100, Op::kAic}).size() >= 2;
   }));

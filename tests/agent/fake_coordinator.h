@@ -1,7 +1,7 @@
-// A coordinator that does what a test says: a real gRPC server with fleet.proto's service, which
-// remembers what agents say.
+// A scripted coordinator for tests: a real gRPC server with fleet.proto's service that records the
+// agents' messages.
 //
-// Thread safety: any thread; `on_message` runs on the server's threads, one message at a time.
+// Thread safety: any thread.
 #pragma once
 
 #include <condition_variable>
@@ -27,38 +27,40 @@ inline constexpr int kTestWaitMs = 20'000;
 
 class FakeCoordinator {
  public:
-  // What agents said, over all streams.
+  // The agents' messages, over all streams.
   struct Heard {
     std::vector<Hello> hellos;
     std::vector<RunId> ready;
     std::vector<Progress> progress;
-    std::map<OutcomeKey, std::vector<OutcomeReport>> outcomes;  // each time it was said
+    std::map<OutcomeKey, std::vector<OutcomeReport>> outcomes;  // every report of each outcome
     std::vector<RunId> discarded;
     int heartbeats = 0;
-    int streams = 0;                 // begun
-    int open_streams = 0;            // not ended
-    std::vector<std::string> wrong;  // what was no message
+    int streams = 0;                 // opened so far
+    int open_streams = 0;            // open now
+    std::vector<std::string> wrong;  // errors of invalid messages
     std::vector<std::string> order;  // "hello", "ready", ... of the newest stream
   };
 
-  // port 0: a free one. Fails the test when it cannot listen.
+  // port 0: any free port. Fails the test if it cannot listen.
   explicit FakeCoordinator(int port = 0);
   ~FakeCoordinator();
 
   int port() const { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
-  // Defaults: a hello is welcomed, outcomes are acknowledged, everything else is only remembered.
+  // By default it answers a Hello with Welcome, acknowledges outcomes, and only records everything
+  // else.
   void AckOutcomes(bool ack);
-  void Refuse(int times, const std::string& text);  // the next hellos, with ALREADY_EXISTS
+  // Refuses the next `times` Hellos with ALREADY_EXISTS.
+  void Refuse(int times, const std::string& text);
   void Heartbeat(Ms heartbeat);
 
-  // To the newest stream; false when there is none.
+  // Sends to the newest stream; false if there is none.
   bool Say(const CoordinatorMessage& message);
   bool Say(const fleet::CoordinatorMessage& message);
   void EndStreams();
 
-  // Waits until `done` is true of what was heard; false after kTestWaitMs.
+  // Waits until `done` is true for the recorded messages; false after kTestWaitMs.
   bool Until(const std::function<bool(const Heard&)>& done);
   Heard heard();
 
@@ -68,7 +70,7 @@ class FakeCoordinator {
   std::unique_ptr<Service> service_;
 };
 
-// The one outcome of a key; fails the test when it was never said or said differently.
+// The outcome of a key. Fails the test if it was never reported, or if its reports differ.
 OutcomeReport OutcomeOf(const FakeCoordinator::Heard& heard, RunId run, std::int32_t rank, Op op);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// The stream to the coordinator: comes up whatever happens, says each thing once.
+// The stream to the coordinator: it reconnects after every kind of failure.
 #include "agent/link.h"
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@ namespace {
 
 using Heard = FakeCoordinator::Heard;
 
-TEST_CASE("a coordinator's address is read", "[link]") {
+TEST_CASE("CoordinatorTarget parses the coordinator's address", "[link]") {
   auto target = [](std::string_view text) {
     Result<std::string> read = CoordinatorTarget(text);
     return read.ok() ? *read : read.status().text();
@@ -68,10 +68,10 @@ TEST_CASE("only addresses that other machines can use are reported", "[link]") {
   CHECK(ReportedAddress(&other).empty());
 }
 
-TEST_CASE("an agent waits for a coordinator that is not there yet", "[link]") {
+TEST_CASE("an agent waits for a coordinator that has not started", "[link]") {
   int port = 0;
   {
-    FakeCoordinator nobody;  // a port that is free now
+    FakeCoordinator nobody;  // its port is free after this block
     port = nobody.port();
   }
   TempDir folder;
@@ -81,7 +81,7 @@ TEST_CASE("an agent waits for a coordinator that is not there yet", "[link]") {
   REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.hellos.empty(); }));
 }
 
-TEST_CASE("an agent comes back to a coordinator that went away many times", "[link]") {
+TEST_CASE("an agent reconnects after every loss of the coordinator", "[link]") {
   TempDir folder;
   auto coordinator = std::make_unique<FakeCoordinator>();
   const int port = coordinator->port();
@@ -99,7 +99,7 @@ TEST_CASE("an agent comes back to a coordinator that went away many times", "[li
   REQUIRE(coordinator->Until([](const Heard& heard) { return heard.hellos.size() >= 5; }));
 }
 
-TEST_CASE("a refused agent tries on until it is taken", "[link]") {
+TEST_CASE("a refused agent retries until it is accepted", "[link]") {
   FakeCoordinator coordinator;
   coordinator.Refuse(1, "node n1: another agent of this name is attached from 10.0.0.9");
   TempDir folder;
@@ -110,7 +110,7 @@ TEST_CASE("a refused agent tries on until it is taken", "[link]") {
   REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.ready.empty(); }));
 }
 
-TEST_CASE("heartbeats are sent as often as the coordinator wants", "[link]") {
+TEST_CASE("the coordinator sets the heartbeat interval", "[link]") {
   FakeCoordinator coordinator;
   coordinator.Heartbeat(100);
   TempDir folder;
@@ -119,7 +119,7 @@ TEST_CASE("heartbeats are sent as often as the coordinator wants", "[link]") {
   CHECK(coordinator.heard().streams == 1);
 }
 
-TEST_CASE("garbage from a coordinator ends the stream and nothing else", "[link]") {
+TEST_CASE("an invalid message from the coordinator ends only the stream", "[link]") {
   FakeCoordinator coordinator;
   TempDir folder;
   std::unique_ptr<Agent> agent = MustStart(SimAgent(coordinator.address(), folder));
@@ -140,7 +140,7 @@ TEST_CASE("garbage from a coordinator ends the stream and nothing else", "[link]
   REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.ready.empty(); }));
 }
 
-TEST_CASE("orders for runs and ranks that are not there change nothing", "[link]") {
+TEST_CASE("messages for unknown runs and ranks change nothing", "[link]") {
   FakeCoordinator coordinator;
   TempDir folder;
   std::unique_ptr<Agent> agent = MustStart(SimAgent(coordinator.address(), folder));
@@ -157,7 +157,7 @@ TEST_CASE("orders for runs and ranks that are not there change nothing", "[link]
   CHECK(OutcomeOf(coordinator.heard(), 1, 7, Op::kAic).detail.find("no device 4000000") == 0);
 }
 
-// A port that accepts and says nothing, or something that is not HTTP/2.
+// A port that accepts connections and sends nothing, or something that is not HTTP/2.
 class Listener {
  public:
   explicit Listener(std::string answer) : answer_(std::move(answer)) {
@@ -173,7 +173,7 @@ class Listener {
   }
   ~Listener() { close(fd_); }
   int port() const { return port_; }
-  // Takes a connection and answers it; the caller closes it.
+  // Accepts a connection and sends the answer; the caller closes it.
   int Accept() const {
     const int connection = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
     REQUIRE(connection >= 0);
@@ -189,7 +189,7 @@ class Listener {
   int port_ = 0;
 };
 
-TEST_CASE("something else on the coordinator's port is tried again and again", "[link]") {
+TEST_CASE("an agent retries when another service listens on the coordinator's port", "[link]") {
   const std::string answer = GENERATE(std::string("HTTP/1.1 400 Bad Request\r\n\r\n"),
                                       std::string(100'000, '\xA5'), std::string());
   Listener listener(answer);

@@ -1,4 +1,4 @@
-// A worker process and nothing else: what `assay worker` is, without the rest of the program.
+// A program that is only a worker process: `assay worker` without the rest of assay.
 //   worker_for_test worker --in=N --out=N
 #include <cstdio>
 #include <cstdlib>

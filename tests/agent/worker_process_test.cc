@@ -31,7 +31,7 @@ WorkerSpec SimSpec(const std::string& plan) {
   return spec;
 }
 
-// A worker and everything it has said so far.
+// A worker process and its events so far.
 class Talk {
  public:
   explicit Talk(const WorkerSpec& spec) {
@@ -47,7 +47,7 @@ class Talk {
 
   void Advance() {
     for (WorkerEvent& event : process_->Advance()) {
-      CHECK_FALSE(Find<WorkerExited>().has_value());  // nothing comes after it
+      CHECK_FALSE(Find<WorkerExited>().has_value());  // it must be the last event
       events_.push_back(std::move(event));
     }
   }
@@ -60,7 +60,7 @@ class Talk {
     return std::nullopt;
   }
 
-  // Waits until the worker has said it, and forgets it and what came before.
+  // Waits for the first event of type Body, and discards it and all events before it.
   template <class Body>
   Body Take();
 
@@ -69,7 +69,7 @@ class Talk {
   std::vector<WorkerEvent> events_;
 };
 
-// One event loop over all workers, as the agent has, until `done` or patience ends.
+// Runs one event loop over all workers, as the agent does, until `done` or the timeout.
 bool LoopUntil(const std::vector<Talk*>& talks, const std::function<bool()>& done) {
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
   while (!done()) {
@@ -93,7 +93,7 @@ Body Talk::Take() {
   return body;
 }
 
-// Opens device `device`, runs aic, and returns how the process ended.
+// Opens the device, runs aic, and returns how the process ended.
 WorkerExited RunAicToTheEnd(const std::string& plan, std::int32_t device = 0) {
   Talk talk(SimSpec(plan));
   talk.Send(driver::OpenDevice{device});
@@ -111,7 +111,7 @@ int OpenDescriptors() {
 
 }  // namespace
 
-TEST_CASE("a worker opens its device, runs what it is told, and quits") {
+TEST_CASE("a worker opens its device, runs the requested calls, and quits") {
   const int before = OpenDescriptors();
   {
     Talk talk(SimSpec("3:aic=faulty"));
@@ -140,7 +140,7 @@ TEST_CASE("a worker opens its device, runs what it is told, and quits") {
     CHECK(exited.call.empty());
     CHECK(talk.process().exited());
     CHECK_FALSE(Exists(pid));
-    // A dead worker takes whatever it is told, and does nothing.
+    // Calls on an exited worker succeed and have no effect.
     CHECK(talk.process().Send(driver::RunAic{}).ok());
     talk.process().Kill();
     CHECK(talk.process().Advance().empty());
@@ -165,7 +165,7 @@ TEST_CASE("messages may be sent without waiting for the answers") {
   CHECK(order == std::vector<std::size_t>{1, 2, 4, 5, 2, 4, 7});
 }
 
-TEST_CASE("what cannot be done is answered with the reason") {
+TEST_CASE("a worker answers a request it cannot perform with the reason") {
   Talk talk(SimSpec("1:open=fail"));
   talk.Send(driver::RunAic{});
   CHECK(talk.Take<driver::OpDone>().detail == "the device is not open");
@@ -177,7 +177,7 @@ TEST_CASE("what cannot be done is answered with the reason") {
   talk.Send(driver::OpenDevice{0});
   CHECK(talk.Take<driver::DeviceOpened>().error.empty());
   talk.Send(driver::OpenDevice{2});
-  CHECK(talk.Take<driver::DeviceOpened>().error == "this worker has a device open already");
+  CHECK(talk.Take<driver::DeviceOpened>().error == "this worker already has an open device");
 
   const driver::P2pGroup group{{{8, 0}, {9, 1}}, 0};
   talk.Send(driver::RunP2p{group, {"", ""}});
@@ -185,27 +185,27 @@ TEST_CASE("what cannot be done is answered with the reason") {
   CHECK(unprepared.code == OutcomeCode::kNotRun);
   CHECK(unprepared.detail == "the p2p test was not prepared with this group");
   talk.Send(driver::PrepareP2p{{{{8, 0}, {9, 1}}, 2}});
-  CHECK(talk.Take<driver::P2pPrepared>().error == "this worker has no place in the p2p group");
+  CHECK(talk.Take<driver::P2pPrepared>().error == "this worker's index is outside the p2p group");
   talk.Send(driver::PrepareP2p{group});
   CHECK(talk.Take<driver::P2pPrepared>().error.empty());
   talk.Send(driver::RunP2p{group, {"only one blob"}});
   CHECK(talk.Take<driver::OpDone>().code == OutcomeCode::kNotRun);
 }
 
-TEST_CASE("a driver that cannot be made is told in each answer") {
+TEST_CASE("every answer carries the error of a driver that cannot be created") {
   Talk talk(SimSpec("1:aic=broken"));
   talk.Send(driver::ListDevices{});
   const std::string error = talk.Take<driver::DevicesListed>().error;
-  CHECK(error.find("'broken' is no outcome of aic") != std::string::npos);
+  CHECK(error.find("'broken' is not an outcome of aic") != std::string::npos);
   talk.Send(driver::OpenDevice{1});
   CHECK(talk.Take<driver::DeviceOpened>().error == error);
   talk.Send(driver::RunAic{});
   CHECK(talk.Take<driver::OpDone>().code == OutcomeCode::kNotRun);
   talk.Send(driver::MakeSafe{1});
-  CHECK(talk.Take<driver::MadeSafe>().voltage_changed);  // nobody could see that it is not
+  CHECK(talk.Take<driver::MadeSafe>().voltage_changed);  // unknown counts as changed
 }
 
-TEST_CASE("a worker that crashes is told with signal, call and its last words") {
+TEST_CASE("WorkerExited reports a crash with signal, call and last output") {
   const WorkerExited exited = RunAicToTheEnd("0:aic=crash");
   CHECK(exited.signal == SIGSEGV);
   CHECK(exited.how == "signal 11");
@@ -219,7 +219,7 @@ TEST_CASE("a worker that crashes is told with signal, call and its last words") 
   CHECK(opening.call == "open");
 }
 
-TEST_CASE("a worker that ends by itself is told with its status") {
+TEST_CASE("WorkerExited reports the exit status of a worker that exits by itself") {
   const WorkerExited exited = RunAicToTheEnd("0:aic=exit");
   CHECK(exited.signal == 0);
   CHECK(exited.status == 7);
@@ -227,7 +227,7 @@ TEST_CASE("a worker that ends by itself is told with its status") {
   CHECK(exited.call == "aic");
 }
 
-TEST_CASE("a worker that hangs ends when it is killed") {
+TEST_CASE("Kill ends a worker that hangs, and SIGTERM does not") {
   Talk talk(SimSpec("0:p2p=hang"));
   const driver::P2pGroup group{{{8, 0}}, 0};
   talk.Send(driver::OpenDevice{0});
@@ -245,7 +245,7 @@ TEST_CASE("a worker that hangs ends when it is killed") {
   CHECK(exited.killed);
   CHECK(exited.call == "p2p");
 
-  // Another process finds the device safe, or not.
+  // Another process can find out whether the device is safe.
   Talk safe(SimSpec("0:p2p=hang"));
   safe.Send(driver::MakeSafe{0});
   CHECK_FALSE(safe.Take<driver::MadeSafe>().voltage_changed);
@@ -254,7 +254,7 @@ TEST_CASE("a worker that hangs ends when it is killed") {
   CHECK(unsafe.Take<driver::MadeSafe>().voltage_changed);
 }
 
-TEST_CASE("a worker that sends garbage is killed, and what it sent is told") {
+TEST_CASE("a worker that sends an invalid frame is killed, and WorkerExited shows the frame") {
   const WorkerExited exited = RunAicToTheEnd("0:aic=garbage");
   CHECK(exited.killed);
   CHECK(exited.signal == SIGKILL);
@@ -262,7 +262,7 @@ TEST_CASE("a worker that sends garbage is killed, and what it sent is told") {
   CHECK(exited.call == "aic");
 }
 
-TEST_CASE("a flood on standard output and error is read, bounded, and does no harm") {
+TEST_CASE("a flood on standard output and error is drained and only its end retained") {
   Talk talk(SimSpec("0:aic=spew"));
   talk.Send(driver::OpenDevice{0});
   talk.Send(driver::RunAic{});
@@ -275,7 +275,7 @@ TEST_CASE("a flood on standard output and error is read, bounded, and does no ha
   CHECK(exited.last_line == std::string(297, 'x') + "...");
 }
 
-TEST_CASE("a worker that does not read is sent only so much") {
+TEST_CASE("Send fails once a worker that does not read has too much unread") {
   Talk talk(SimSpec("0:open=hang"));
   talk.Send(driver::OpenDevice{0});
   const driver::P2pGroup group{{{0, 0}}, 0};
@@ -299,10 +299,10 @@ TEST_CASE("a message larger than the pipe arrives in pieces") {
   talk.Send(driver::PrepareP2p{group});
   talk.Send(driver::RunP2p{group, {std::string(1000000, 'x')}});
   CHECK(talk.Take<driver::OpDone>().detail ==
-        "sim: rank 0 gave nothing, or something wrong, to connect with");
+        "sim: rank 0 supplied no connection data, or wrong data");
 }
 
-TEST_CASE("a program that is missing, or is no worker, is told by name") {
+TEST_CASE("a missing program is named, and a program that is not a worker exits") {
   WorkerSpec spec = SimSpec("");
   spec.program = "/nonexistent/assay";
   const Status missing = WorkerProcess::Start(spec).status();
@@ -319,7 +319,7 @@ TEST_CASE("a program that is missing, or is no worker, is told by name") {
 
 TEST_CASE("a worker has its own environment and none of this process's descriptors") {
   int inherited[2];
-  REQUIRE(pipe(inherited) == 0);  // not close-on-exec, as a careless library would do it
+  REQUIRE(pipe(inherited) == 0);  // not close-on-exec, as in a careless library
   setenv("ASSAY_TEST_VALUE", "the agent's", 1);
   WorkerSpec spec = SimSpec("");
   spec.env = {"ASSAY_TEST_VALUE=the worker's"};
@@ -345,7 +345,7 @@ TEST_CASE("a worker has its own environment and none of this process's descripto
   unsetenv("ASSAY_TEST_VALUE");
 }
 
-TEST_CASE("eight workers at once, each with its own end") {
+TEST_CASE("eight workers run at once and end in different ways") {
   const std::string plan =
       "1:aic=not_run,2:aic=faulty,3:aic=voltage,4:aic=crash,5:aic=exit,6:aic=hang,7:aic=garbage";
   std::vector<std::unique_ptr<Talk>> talks;
@@ -415,14 +415,14 @@ TEST_CASE("the host's p2p test runs between processes") {
 }
 
 TEST_CASE("workers die with the process that started them") {
-  // Orphans come to this process, so that it can see them end.
+  // This process adopts orphans, so that it can reap them.
   REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
   int pipe_ends[2];
   REQUIRE(pipe2(pipe_ends, O_CLOEXEC) == 0);
   const pid_t parent = fork();
   REQUIRE(parent >= 0);
   if (parent == 0) {
-    // An agent: one worker in a test, one that waits, then it is killed.
+    // The child plays the agent: one worker in a call, one idle. The parent kills it.
     std::vector<std::unique_ptr<WorkerProcess>> workers;
     for (int i = 0; i < 2; ++i) {
       Result<std::unique_ptr<WorkerProcess>> started = WorkerProcess::Start(SimSpec("0:open=hang"));
@@ -451,7 +451,7 @@ TEST_CASE("workers die with the process that started them") {
       if (reaped == 0) poll(nullptr, 0, 10);
     }
     CHECK(reaped == worker);
-    // By the kernel's signal, or, if it had not got that far yet, because its pipe was closed.
+    // Ended by the kernel's signal, or, if it had not set that up yet, by the closed pipe.
     CHECK(((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
            (WIFEXITED(status) && WEXITSTATUS(status) == 66)));
   }
@@ -459,7 +459,7 @@ TEST_CASE("workers die with the process that started them") {
   REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 0) == 0);
 }
 
-TEST_CASE("a worker that is destroyed while it works is gone") {
+TEST_CASE("destroying a WorkerProcess kills a worker that is busy") {
   pid_t pid = 0;
   {
     Talk talk(SimSpec("0:aic=hang"));

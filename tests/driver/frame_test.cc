@@ -29,7 +29,7 @@ std::string ErrorFor(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("frames come out as they went in, however the bytes are cut") {
+TEST_CASE("the decoder returns the encoded frames, however the bytes are split") {
   std::mt19937 random(20260102);
   for (int round = 0; round < 200; ++round) {
     std::vector<Frame> sent;
@@ -59,7 +59,7 @@ TEST_CASE("frames come out as they went in, however the bytes are cut") {
   }
 }
 
-TEST_CASE("a frame of one byte at a time") {
+TEST_CASE("the decoder accepts a frame one byte at a time") {
   const std::string bytes = EncodeFrame(7, "payload");
   FrameDecoder decoder;
   for (std::size_t i = 0; i + 1 < bytes.size(); ++i) {
@@ -70,7 +70,7 @@ TEST_CASE("a frame of one byte at a time") {
   REQUIRE(TakeAll(&decoder).size() == 1);
 }
 
-TEST_CASE("the largest frame is taken, one byte more is refused") {
+TEST_CASE("the largest frame is accepted, and one byte more is refused") {
   FrameDecoder decoder;
   decoder.Append(EncodeFrame(1, std::string(kFramePayloadMax, 'x')));
   const std::vector<Frame> frames = TakeAll(&decoder);
@@ -83,11 +83,11 @@ TEST_CASE("the largest frame is taken, one byte more is refused") {
   CHECK(ErrorFor(larger) == "frame of 1048577 bytes, at most 1048576 are allowed");
 }
 
-TEST_CASE("what is no frame is refused with what was seen, and stays refused") {
+TEST_CASE("an invalid frame is refused, with its bytes in the error, and so is all after it") {
   CHECK(ErrorFor("garbage!") == "not a frame: 67 61 72 62 61 67 65 21");
   std::string other = EncodeFrame(1, "");
   other[5] = 9;
-  CHECK(ErrorFor(other) == "frame of version 9, known is 1");
+  CHECK(ErrorFor(other) == "frame of version 9, expected 1");
 
   FrameDecoder decoder;
   decoder.Append("garbage garbage");
@@ -96,7 +96,7 @@ TEST_CASE("what is no frame is refused with what was seen, and stays refused") {
   CHECK_FALSE(decoder.Next().ok());
 }
 
-TEST_CASE("random bytes and damaged frames never give more than was sent") {
+TEST_CASE("random bytes and damaged frames never yield more bytes than were appended") {
   std::mt19937 random(7);
   for (int round = 0; round < 20000; ++round) {
     std::string bytes = EncodeFrame(static_cast<std::uint8_t>(random() % 32), "some payload here");

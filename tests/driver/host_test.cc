@@ -28,7 +28,7 @@ class Silent : public driver::Progress {
   }
 };
 
-// For threads of a test: its checks are for one thread only.
+// Ignores progress; for devices on several threads, because Catch2's checks are not thread-safe.
 class Nobody : public driver::Progress {
  public:
   void Report(std::int32_t, std::string_view) override {}
@@ -60,8 +60,8 @@ bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// A p2p test over all devices of the host in this one process; every device in a thread, as each
-// has a process in real life.
+// Runs a p2p test over all devices of the host in this one process: each device has a thread here
+// instead of a process.
 std::vector<OpReport> RunP2pWith(const Options& options, std::int32_t count) {
   std::vector<P2pMember> members;
   for (std::int32_t i = 0; i < count; ++i) members.push_back({i + 100, i});
@@ -88,7 +88,7 @@ std::vector<OpReport> RunP2pWith(const Options& options, std::int32_t count) {
 
 }  // namespace
 
-TEST_CASE("cores are split into neighbouring disjoint sets, or shared when there are too few") {
+TEST_CASE("SplitCores makes disjoint sets of neighbouring cores, or shares cores if too few") {
   using Sets = std::vector<std::vector<int>>;
   CHECK(SplitCores({0, 1}, 2) == Sets{{0}, {1}});
   CHECK(SplitCores({2, 3, 8, 9, 10}, 2) == Sets{{2, 3}, {8, 9, 10}});
@@ -129,7 +129,7 @@ TEST_CASE("each instruction-set level of this CPU gives the exact products") {
   CHECK(levels > 0);
 }
 
-TEST_CASE("a level that this CPU does not have is refused with those it has") {
+TEST_CASE("the error for an unsupported level lists the supported ones") {
   Options options = HostOptions("");
   options.host_level = "x86-64-v9";
   const Status status = Make(options).status();
@@ -138,22 +138,22 @@ TEST_CASE("a level that this CPU does not have is refused with those it has") {
   CHECK(Has(status.text(), FindKernel("")->level));
 }
 
-TEST_CASE("a bit that flips once in a product is a fault; always, it is not shown to be one") {
+TEST_CASE("a bit that is wrong once in a product is faulty; one that stays wrong is not_run") {
   const OpReport flip = RunAicWith(HostOptions("0:aic=flip@1"));
   CHECK(flip.code == OutcomeCode::kFaulty);
   CHECK(Has(flip.detail, "round 1"));
-  CHECK(Has(flip.detail, "computed anew on the same core it is right"));
+  CHECK(Has(flip.detail, "computed again on the same core it is right"));
   CHECK(Has(flip.detail, " 1 mismatches"));
 
   const OpReport stuck = RunAicWith(HostOptions("0:aic=stuck@1"));
   CHECK(stuck.code == OutcomeCode::kNotRun);
-  CHECK(Has(stuck.detail, "not shown to be the hardware"));
+  CHECK(Has(stuck.detail, "not shown to be a hardware fault"));
 
   const OpReport answer = RunAicWith(HostOptions("0:aic=answer@0"));
   CHECK(answer.code == OutcomeCode::kNotRun);
   CHECK(Has(answer.detail, "known-answer test failed"));
 
-  // Of another device, or another op: none of this one's business.
+  // A fault of another device or another op has no effect.
   CHECK(RunAicWith(HostOptions("1:aic=flip@1")).code == OutcomeCode::kOk);
   CHECK(RunAicWith(HostOptions("0:p2p=flip@1")).code == OutcomeCode::kOk);
 }
@@ -173,20 +173,20 @@ TEST_CASE("copies between devices are checked in both directions") {
   }
 }
 
-TEST_CASE("a flipped bit in a copy is its device's fault alone") {
+TEST_CASE("a flipped bit in a copy makes only its own device faulty") {
   const std::vector<OpReport> flip = RunP2pWith(HostOptions("1:p2p=flip@1"), 2);
   CHECK(flip[0].code == OutcomeCode::kOk);
   CHECK(flip[1].code == OutcomeCode::kFaulty);
   CHECK(Has(flip[1].detail, "copy to rank 100 (device 0)"));
-  CHECK(Has(flip[1].detail, "copied anew on the same core it is right"));
+  CHECK(Has(flip[1].detail, "copied again on the same core it is right"));
 
   const std::vector<OpReport> stuck = RunP2pWith(HostOptions("1:p2p=stuck@1"), 2);
   CHECK(stuck[0].code == OutcomeCode::kOk);
   CHECK(stuck[1].code == OutcomeCode::kNotRun);
-  CHECK(Has(stuck[1].detail, "not shown to be the hardware"));
+  CHECK(Has(stuck[1].detail, "not shown to be a hardware fault"));
 }
 
-TEST_CASE("a bit that changes in a device's buffer is that device's fault, never its peer's") {
+TEST_CASE("a bit that changes in a device's buffer makes that device faulty, never its peer") {
   const std::vector<OpReport> reports = RunP2pWith(HostOptions("0:p2p=source@1"), 2);
   INFO(reports[0].detail);
   INFO(reports[1].detail);
@@ -194,12 +194,12 @@ TEST_CASE("a bit that changes in a device's buffer is that device's fault, never
   CHECK(Has(reports[0].detail, "this device's own buffer changed"));
   CHECK(reports[1].code != OutcomeCode::kFaulty);
   CHECK(reports[1].code != OutcomeCode::kTimeout);
-  if (reports[1].code == OutcomeCode::kNotRun) {  // else it was done before the bit changed
+  if (reports[1].code == OutcomeCode::kNotRun) {  // otherwise it ended before the bit changed
     CHECK(Has(reports[1].detail, "the peer's own buffer holds wrong data"));
   }
 }
 
-TEST_CASE("a p2p test whose peers cannot be reached says whose buffer and why") {
+TEST_CASE("a p2p test that cannot open a peer's buffer names the peer and the reason") {
   const auto host = MakeDriver(HostOptions(""));
   const std::vector<P2pMember> members = {{100, 0}, {101, 1}};
   Silent silent;
@@ -212,9 +212,9 @@ TEST_CASE("a p2p test whose peers cannot be reached says whose buffer and why") 
     REQUIRE(own.ok());
     const OpReport report = device->RunP2p({members, 0}, {*own, token}, &silent);
     CHECK(report.code == OutcomeCode::kNotRun);
-    CHECK(Has(report.detail, "the buffer of rank 101 (device 1): "));
+    CHECK(Has(report.detail, "cannot use the buffer of rank 101 (device 1): "));
   }
-  // A descriptor that is open but not the buffer; and the buffer of somebody else in the group.
+  // A descriptor that is open but not a buffer; then the buffer of another member of the group.
   const auto device = *host->Open(0);
   Result<std::string> own = device->PrepareP2p({members, 0});
   REQUIRE(own.ok());
@@ -230,7 +230,7 @@ TEST_CASE("a p2p test whose peers cannot be reached says whose buffer and why") 
   close(ends[1]);
 }
 
-TEST_CASE("a device keeps its buffer until the last peer has opened it") {
+TEST_CASE("a device retains its buffer until the last peer has opened it") {
   Options options = HostOptions("");
   options.host_op_ms = 1;
   const auto host = MakeDriver(options);
@@ -242,13 +242,13 @@ TEST_CASE("a device keeps its buffer until the last peer has opened it") {
                                           *late->PrepareP2p({members, 1})};
   OpReport report;
   std::thread first([&] { report = early->RunP2p({members, 0}, blobs, &nobody); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // long enough for it to be done
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // enough for it to finish
   CHECK(late->RunP2p({members, 1}, blobs, &nobody).code == OutcomeCode::kOk);
   first.join();
   CHECK(report.code == OutcomeCode::kOk);
 }
 
-TEST_CASE("a p2p test does not wait for a peer whose process is gone") {
+TEST_CASE("a p2p test does not wait for a peer whose process has exited") {
   Result<SharedBuffer> own = SharedBuffer::Create(3, 0);
   REQUIRE(own.ok());
   const pid_t child = fork();
@@ -263,12 +263,12 @@ TEST_CASE("a p2p test does not wait for a peer whose process is gone") {
   CHECK(own->OpenedOrGone({own->token(), gone, alive}));
 }
 
-TEST_CASE("a group of one is no p2p test") {
+TEST_CASE("a p2p group of one device is refused") {
   const auto host = MakeDriver(HostOptions(""));
   CHECK_FALSE((*host->Open(0))->PrepareP2p({{{7, 0}}, 0}).ok());
 }
 
-TEST_CASE("the host driver offers at least two devices, and tells what they are") {
+TEST_CASE("the host driver lists at least two devices and describes them") {
   Options options;
   options.kind = "auto";
   const auto host = MakeDriver(options);
@@ -285,7 +285,7 @@ TEST_CASE("the host driver offers at least two devices, and tells what they are"
   CHECK_FALSE(host->MakeSafe(0).changed);
 }
 
-TEST_CASE("a planted fault that makes no sense is refused") {
+TEST_CASE("ParseFault refuses an invalid fault") {
   CHECK(ParseFault("").ok());
   CHECK(ParseFault("1:p2p=source@3").ok());
   for (const char* text : {"1", "1:aic", "1:aic=flip", "1:aic=source@1", "1:p2p=answer@1",

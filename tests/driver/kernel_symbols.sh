@@ -1,9 +1,9 @@
 #!/bin/sh
 # usage: kernel_symbols.sh OBJECT_OR_ARCHIVE...
-# The objects compiled for one instruction-set level may share no function with the rest of the
+# Fails if an object compiled for one instruction-set level shares a function with the rest of the
 # program: the linker keeps one of several equal names, perhaps this one, with instructions that
-# other machines do not have. Allowed are local names, and shared ones with the level's own
-# namespace in them, which no other object has.
+# other machines do not have. Local names are allowed, and so are shared names that contain the
+# level's own namespace, which no other object has.
 set -eu
 own='Eigen(X86V[0-9]|Baseline)::'
 status=0

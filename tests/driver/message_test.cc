@@ -61,7 +61,7 @@ TEST_CASE("messages to a worker keep every field") {
   CHECK(got.sim_devices == 9);
   CHECK(got.sim_op_ms == 10);
   CHECK(got.sim_plan == "1:aic=hang");
-  CHECK(got.frame_fd == -1);  // the worker's own, never sent
+  CHECK(got.frame_fd == -1);  // local to the worker, never sent
 
   RoundTripTo(ListDevices{});
   RoundTripTo(driver::RunAic{});
@@ -98,7 +98,7 @@ TEST_CASE("messages from a worker keep every field") {
   CHECK(safe.detail == "850 mV");
 }
 
-TEST_CASE("a message that fits no frame is not made") {
+TEST_CASE("a message that does not fit into a frame is refused") {
   const Result<std::string> bytes =
       Encode(ToWorker(driver::RunP2p{kGroup, {std::string(kFramePayloadMax, 'x')}}));
   REQUIRE_FALSE(bytes.ok());
@@ -125,7 +125,7 @@ TEST_CASE("wrong types, values and lengths are refused") {
   }
 }
 
-TEST_CASE("random payloads never do harm") {
+TEST_CASE("decoding random payloads is safe") {
   std::mt19937 random(11);
   const Frame good = FrameOf(ToWorker(driver::RunP2p{kGroup, {"one", "two"}}));
   int taken = 0;
@@ -142,5 +142,5 @@ TEST_CASE("random payloads never do harm") {
     taken += DecodeFromWorker(frame).ok() ? 1 : 0;
   }
   CHECK(taken > 0);       // some damage only changes a value
-  CHECK(taken < 100000);  // and most of it is noticed
+  CHECK(taken < 100000);  // and most of it is detected
 }

@@ -51,7 +51,7 @@ TEST_CASE("the sim driver ends each op as planned") {
   CHECK(RunAicOn(sim.get(), 3).detail == "sim: aic found a fault by plan");
 }
 
-TEST_CASE("the sim driver lists its devices and opens no other") {
+TEST_CASE("the sim driver lists its devices and opens only those") {
   const auto sim = MakeQuick("5:open=fail");
   REQUIRE(sim->Inventory().ok());
   CHECK(sim->Inventory()->size() == 8);
@@ -60,7 +60,7 @@ TEST_CASE("the sim driver lists its devices and opens no other") {
   CHECK_FALSE(sim->Open(5).ok());
 }
 
-TEST_CASE("making safe finds the voltage changed where a plan leaves it so") {
+TEST_CASE("MakeSafe reports a changed voltage if the plan leaves it changed") {
   const auto sim = MakeQuick(
       "7:aic=voltage,5:aic=hang_voltage,6:p2p=crash_voltage,4:aic=hang,"
       "3:safe=fail");
@@ -68,7 +68,7 @@ TEST_CASE("making safe finds the voltage changed where a plan leaves it so") {
   for (std::int32_t device : {3, 5, 6, 7}) CHECK(sim->MakeSafe(device).changed);
 }
 
-TEST_CASE("a sim p2p test needs what its peers returned; its faults are one rank's") {
+TEST_CASE("a sim p2p test checks its peers' blobs, and a planned fault affects one rank") {
   const auto sim = MakeQuick("1:p2p=faulty,2:prepare=fail");
   std::vector<P2pMember> members = {{10, 0}, {11, 1}};
   std::vector<std::unique_ptr<Device>> devices;
@@ -86,11 +86,11 @@ TEST_CASE("a sim p2p test needs what its peers returned; its faults are one rank
   std::swap(blobs[0], blobs[1]);
   const OpReport mixed = devices[0]->RunP2p({members, 0}, blobs, &recorder);
   CHECK(mixed.code == OutcomeCode::kNotRun);
-  CHECK(mixed.detail == "sim: rank 10 gave nothing, or something wrong, to connect with");
+  CHECK(mixed.detail == "sim: rank 10 supplied no connection data, or wrong data");
   CHECK_FALSE((*sim->Open(2))->PrepareP2p({members, 0}).ok());
 }
 
-TEST_CASE("a wrong plan names the entry and what is allowed") {
+TEST_CASE("the error for a wrong plan names the entry and the allowed values") {
   CHECK(PlanError("3:aic=faulty,5:p2p=hang,6:aic=crash,7:aic=voltage,2:p2p=not_run").empty());
   CHECK(PlanError("").empty());
   CHECK(PlanError("0:aic") ==
@@ -100,37 +100,38 @@ TEST_CASE("a wrong plan names the entry and what is allowed") {
   CHECK(PlanError("-1:aic=ok") ==
         "--sim: entry '-1:aic=ok': there is no device '-1'; --sim-devices=8 has 0 to 7");
   CHECK(PlanError("1:aci=ok") ==
-        "--sim: entry '1:aci=ok': unknown call 'aci'; known are open, aic, prepare, p2p, safe");
-  CHECK(PlanError("0:aic=ok,1:aic=broken") ==
-        "--sim: entry '1:aic=broken': 'broken' is no outcome of aic; allowed are ok, not_run, "
-        "faulty, voltage, slow, spew, fail, hang, hang_voltage, crash, crash_voltage, exit, "
-        "garbage");
+        "--sim: entry '1:aci=ok': unknown call 'aci'; calls are open, aic, prepare, p2p, safe");
+  CHECK(
+      PlanError("0:aic=ok,1:aic=broken") ==
+      "--sim: entry '1:aic=broken': 'broken' is not an outcome of aic; allowed are ok, "
+      "not_run, faulty, voltage, slow, spew, fail, hang, hang_voltage, crash, crash_voltage, exit, "
+      "garbage");
   CHECK(PlanError("1:open=faulty") ==
-        "--sim: entry '1:open=faulty': 'faulty' is no outcome of open; allowed are fail, hang, "
-        "hang_voltage, crash, crash_voltage, exit, garbage");
+        "--sim: entry '1:open=faulty': 'faulty' is not an outcome of open; allowed are fail, "
+        "hang, hang_voltage, crash, crash_voltage, exit, garbage");
   CHECK(PlanError("1:aic=ok,1:aic=hang") ==
-        "--sim: entry '1:aic=hang': this device and call have an entry already");
-  CHECK(PlanError("1:aic=ok,") == "--sim: entry '': nothing after the last comma");
+        "--sim: entry '1:aic=hang': this device and call already have an entry");
+  CHECK(PlanError("1:aic=ok,") == "--sim: entry '': no entry after the last comma");
   CHECK(PlanError(",1:aic=ok") ==
         "--sim: entry '': expected DEVICE:CALL=OUTCOME, such as 3:aic=faulty");
   CHECK(PlanError(std::string(10000, 'x')).size() < 300);
 }
 
-TEST_CASE("options that no driver can take are refused by name") {
+TEST_CASE("the error for an invalid driver option names the option") {
   const auto error = [](const Options& options) { return Make(options).status().text(); };
   Options options;
   options.kind = "sims";
-  CHECK(error(options) == "--driver=sims: known are auto, host and sim");
+  CHECK(error(options) == "--driver=sims: known drivers are auto, host and sim");
   options = {};
   options.sim_devices = 0;
-  CHECK(error(options) == "--sim-devices=0: allowed is 1 to 1024");
+  CHECK(error(options) == "--sim-devices=0: allowed values are 1 to 1024");
   options = {};
   options.sim_op_ms = -1;
-  CHECK(error(options) == "--sim-op-ms=-1: allowed is 0 to 3600000");
+  CHECK(error(options) == "--sim-op-ms=-1: allowed values are 0 to 3600000");
   options = {};
   options.host_devices = 65;
-  CHECK(error(options) == "--host-devices=65: allowed is 0 to 64");
+  CHECK(error(options) == "--host-devices=65: allowed values are 0 to 64");
   options = {};
   options.host_op_ms = 0;
-  CHECK(error(options) == "--host-seconds (in ms)=0: allowed is 1 to 3600000");
+  CHECK(error(options) == "--host-seconds (in ms)=0: allowed values are 1 to 3600000");
 }

@@ -14,7 +14,7 @@ using namespace assay;
 
 namespace {
 
-// Counts what is wrong instead of asserting: its handler runs on workers.
+// Counts errors instead of asserting, because its handler runs on workers.
 class LedgerQueue : public FanoutQueue<Item, FanoutPlatform<TinyQueueTraits>> {
  public:
   LedgerQueue(ReadyQueue* ready, std::size_t producers) : FanoutQueue(ready), ledger(producers) {}
@@ -33,7 +33,7 @@ class LedgerQueue : public FanoutQueue<Item, FanoutPlatform<TinyQueueTraits>> {
   std::atomic<bool> inside_{false};
 };
 
-// Writes down which queue worked, for one-threaded tests.
+// Logs which queue handled an entry, for single-threaded tests.
 class NamedQueue : public FanoutQueue<int> {
  public:
   NamedQueue(ReadyQueue* ready, int name, std::vector<int>* log)
@@ -64,7 +64,7 @@ std::size_t Handled(const std::vector<std::shared_ptr<LedgerQueue>>& queues) {
 
 }  // namespace
 
-TEST_CASE("fan-out: one thread is enough") {
+TEST_CASE("fan-out: RunHere handles everything without workers") {
   FanoutPool pool;
   std::vector<std::shared_ptr<LedgerQueue>> queues;
   for (int i = 0; i < 5; ++i) queues.push_back(std::make_shared<LedgerQueue>(&pool.ready(), 2));
@@ -108,7 +108,7 @@ TEST_CASE("fan-out: a handler may post to its own queue") {
   CHECK(log.size() == 1001);
 }
 
-TEST_CASE("fan-out: a queue without owner does its work and goes") {
+TEST_CASE("fan-out: a queue without an owner handles its entries and is destroyed") {
   std::vector<int> log;
   FanoutPool pool;
   auto queue = std::make_shared<NamedQueue>(&pool.ready(), 7, &log);
@@ -160,7 +160,7 @@ TEST_CASE("fan-out: one entry at a time, each on an idle queue") {
   CHECK(queue->wrong == 0);
 }
 
-TEST_CASE("fan-out: stopping works off everything, and the pool can start again") {
+TEST_CASE("fan-out: Stop handles everything, and the pool can start again") {
   FanoutPool pool;
   for (std::uint32_t round = 1; round <= 10; ++round) {
     std::vector<std::shared_ptr<LedgerQueue>> queues;
@@ -174,7 +174,7 @@ TEST_CASE("fan-out: stopping works off everything, and the pool can start again"
   pool.Stop();
 }
 
-TEST_CASE("fan-out: queues come and go under the workers") {
+TEST_CASE("fan-out: queues are created and released while workers run") {
   std::atomic<int> alive{0};
   std::atomic<int> handled{0};
   class Brief : public FanoutQueue<int> {

@@ -1,4 +1,4 @@
-// What the stress tests send around: items that show if one was lost, torn, doubled or overtaken.
+// Items for the stress tests. A Ledger detects lost, torn, duplicated and reordered items.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@
 
 namespace assay {
 
-// Blocks of two items: every second item crosses an edge.
+// Blocks of two items, so that every second item crosses a block boundary.
 using TinyQueueTraits = QueueTraits<2, 2, 2>;
 
 struct Item {
   std::uint32_t producer = 0;
   std::uint32_t seq = 0;  // 1, 2, 3, ... per producer
   std::uint64_t hash = 0;
-  // A body, so that a double use is a double free and a loss a leak.
+  // Owned memory: using an item twice is a double free, and losing it is a leak.
   std::unique_ptr<std::uint64_t> body;
 };
 
@@ -34,12 +34,12 @@ inline Item MakeItem(std::uint32_t producer, std::uint32_t seq) {
   return {producer, seq, hash, std::make_unique<std::uint64_t>(hash)};
 }
 
-// Belongs to one thread at a time.
+// Thread safety: one thread at a time.
 class Ledger {
  public:
   explicit Ledger(std::size_t producers) : last_(producers, 0) {}
 
-  // False if the item is torn, or not its producer's next.
+  // False if the item is torn, or is not its producer's next item.
   bool Enter(const Item& item) {
     ++entered_;
     if (item.producer >= last_.size()) return false;
@@ -66,7 +66,7 @@ inline bool Eventually(const std::function<bool()>& holds) {
   return true;
 }
 
-// Instrumented code runs ten times slower.
+// Divisor for the numbers of items: instrumented code runs about ten times slower.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::uint32_t kSlower = 5;
 #else

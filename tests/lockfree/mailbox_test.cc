@@ -28,7 +28,7 @@ void PostAll(TinyMailbox* mailbox, std::uint32_t producer, std::uint32_t items) 
   }
 }
 
-// What the consumer found wrong; empty if nothing.
+// Takes `total` items and returns the first error, or an empty string.
 std::string TakeAll(TinyMailbox* mailbox, Ledger* ledger, std::size_t total, std::size_t max,
                     bool polls) {
   std::vector<Item> batch;
@@ -49,7 +49,7 @@ std::string TakeAll(TinyMailbox* mailbox, Ledger* ledger, std::size_t total, std
 
 }  // namespace
 
-TEST_CASE("mailbox: one thread is enough") {
+TEST_CASE("mailbox: one thread can post and drain") {
   TinyMailbox mailbox;
   Ledger ledger(3);
   for (std::uint32_t producer = 0; producer < 3; ++producer) PostAll(&mailbox, producer, 100);
@@ -58,7 +58,7 @@ TEST_CASE("mailbox: one thread is enough") {
   CHECK(mailbox.Depth() == 0);
 }
 
-TEST_CASE("mailbox: the descriptor is readable while something waits") {
+TEST_CASE("mailbox: the descriptor is readable while an item waits") {
   Mailbox<int> mailbox;
   std::vector<int> out;
   CHECK_FALSE(Readable(mailbox.wake_fd()));
@@ -76,7 +76,7 @@ TEST_CASE("mailbox: the descriptor is readable while something waits") {
   CHECK(out == std::vector<int>{0, 1, 2});
 }
 
-TEST_CASE("mailbox: closed, it refuses and still gives what it has") {
+TEST_CASE("mailbox: a closed mailbox refuses posts and still returns its items") {
   Mailbox<std::unique_ptr<int>> mailbox;
   std::vector<std::unique_ptr<int>> out;
   CHECK(mailbox.Post(std::make_unique<int>(1)));
@@ -88,12 +88,12 @@ TEST_CASE("mailbox: closed, it refuses and still gives what it has") {
   CHECK(Readable(mailbox.wake_fd()));
   CHECK(mailbox.Drain(&out, 10) == 1);
   CHECK(mailbox.Drained());
-  CHECK(mailbox.Wait(-1));  // drained is news, too
+  CHECK(mailbox.Wait(-1));  // returns true when drained
   mailbox.Close();
   CHECK(mailbox.Drained());
 }
 
-TEST_CASE("mailbox: closing wakes a consumer that sleeps") {
+TEST_CASE("mailbox: Close wakes a sleeping consumer") {
   Mailbox<int> mailbox;
   std::thread closer([&] { mailbox.Close(); });
   CHECK(mailbox.Wait(60000));
@@ -101,7 +101,7 @@ TEST_CASE("mailbox: closing wakes a consumer that sleeps") {
   closer.join();
 }
 
-TEST_CASE("mailbox: what nobody took goes with it") {
+TEST_CASE("mailbox: its destructor destroys the items that were not taken") {
   auto body = std::make_shared<int>(1);
   {
     Mailbox<std::shared_ptr<int>> mailbox;
@@ -111,7 +111,7 @@ TEST_CASE("mailbox: what nobody took goes with it") {
   CHECK(body.use_count() == 1);
 }
 
-TEST_CASE("mailbox: many producers, nothing lost, doubled or overtaken") {
+TEST_CASE("mailbox: many producers, no item lost, duplicated or reordered") {
   const bool polls = GENERATE(false, true);
   const std::size_t max = GENERATE(as<std::size_t>(), 1, 256);
   CAPTURE(polls, max);
@@ -160,7 +160,7 @@ TEST_CASE("mailbox: one post at a time, each on an empty mailbox") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("mailbox: closed in the middle, every accepted item arrives and no other") {
+TEST_CASE("mailbox: closed during posts, exactly the accepted items arrive") {
   for (int round = 0; round < 40 / static_cast<int>(kSlower); ++round) {
     const std::uint32_t producers = 3;
     TinyMailbox mailbox;
@@ -189,7 +189,7 @@ TEST_CASE("mailbox: closed in the middle, every accepted item arrives and no oth
   }
 }
 
-TEST_CASE("mailbox: a Producer keeps its order from thread to thread") {
+TEST_CASE("mailbox: a Producer preserves its order across threads") {
   const std::uint32_t items = 10000 / kSlower;
   TinyMailbox mailbox;
   TinyMailbox::Producer producer(&mailbox);

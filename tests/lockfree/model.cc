@@ -25,13 +25,13 @@ namespace {
 constexpr std::size_t kStackBytes = 256 * 1024;
 constexpr std::size_t kStepsMax = 20000;
 
-struct Abandoned {};  // thrown into a thread that would sleep for ever
+struct Abandoned {};  // thrown into a thread that would sleep forever
 
 struct Fiber {
   ucontext_t context;
   std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStackBytes);
   std::function<void()> body;
-  std::function<bool()> enabled;  // empty: yes
+  std::function<bool()> enabled;  // empty: always enabled
   std::uint64_t history = 0;
   Clock clock;
   bool done = false;
@@ -59,7 +59,7 @@ class Explorer {
   static void Enter();
   void RunOnce(const std::function<void(Scenario*)>& set_up);
   void Schedule();
-  // Not inlined: a compiler fears for the variables around what returns twice.
+  // Not inlined: a compiler warns of clobbered variables around a function that returns twice.
   [[gnu::noinline]] void Prepare(std::size_t index, std::function<void()> body);
   [[gnu::noinline]] void Resume(std::size_t index);
   [[gnu::noinline]] void SwitchToExplorer();
@@ -155,7 +155,7 @@ void Explorer::Resume(std::size_t index) {
   self_ = index;
   in_thread_ = true;
   Fiber& fiber = fibers_[index];
-  fiber.history = Mix(fiber.history, 11);  // one operation further
+  fiber.history = Mix(fiber.history, 11);  // one more operation
 #ifdef ASSAY_MODEL_ASAN
   void* fake_stack = nullptr;
   __sanitizer_start_switch_fiber(&fake_stack, fiber.stack.get(), kStackBytes);
@@ -192,7 +192,7 @@ void Explorer::Schedule() {
     }
     if (all_done) return;
     if (enabled.empty() || steps == kStepsMax) {
-      Failed(enabled.empty() ? "deadlock: every thread left sleeps" : "no end");
+      Failed(enabled.empty() ? "deadlock: all remaining threads sleep" : "too many steps");
       abandoning_ = true;
       for (std::size_t i = 0; i < fibers_.size(); ++i) {
         if (!fibers_[i].done) Resume(i);
@@ -309,7 +309,7 @@ void Shared::Touch() const {
   if (explorer == nullptr || explorer->self() == nullptr) return;
   const char* here = reinterpret_cast<const char*>(this);
   for (const auto& range : explorer->retired) {
-    if (here >= range.first && here < range.second) explorer->Failed("used after its end");
+    if (here >= range.first && here < range.second) explorer->Failed("used after deletion");
   }
 }
 
@@ -360,7 +360,7 @@ void ReleaseTo(Clock* clock) {
   Fiber* self = explorer->self();
   if (self == nullptr) return;
   clock->Join(self->clock);
-  ++self->clock.at[explorer->self_index()];  // what comes now is not released
+  ++self->clock.at[explorer->self_index()];  // later operations are not released
 }
 
 void AcquireFrom(const Clock& clock) {

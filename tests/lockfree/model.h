@@ -1,21 +1,24 @@
 // A small model checker for the hand-overs of src/lockfree. It runs their real code, with
-// instrumented primitives in the place of a platform's, through every interleaving of a scenario.
+// instrumented primitives in place of a platform's, through every interleaving of a scenario.
 //
 // A scenario sets up shared objects and two to five threads. The threads are fibers on one system
-// thread; before each visible operation (an atomic access, a queue, an event) a fiber stops and the
-// explorer chooses who goes on, depth first over all choices, by running the scenario again from
-// the start. It prunes a run where it meets a situation it has met before: same shared state and,
-// per thread, the same history of what it saw (threads are deterministic, so history is state; a
-// thread that is where only some number tells what comes says so by Forget). Of the vector clocks
-// only the order of their entries counts, as nothing else can matter later.
+// thread. Before each visible operation (on an atomic, a queue or an event) a fiber stops, and the
+// explorer chooses which fiber runs next. It explores all choices depth first, by running the
+// scenario again from the start. It prunes a run that reaches a situation seen before: the same
+// shared state and, per thread, the same history of observed values. (Threads are deterministic, so
+// the history is the state. A thread whose future depends only on some number calls Forget.) Of the
+// vector clocks only the order of their entries is compared, as nothing else can matter later.
 //
-// What is found: a failed Expect; a deadlock, which is what a lost wake-up looks like; a data race:
-// atomics and queues carry vector clocks by their memory orders (release sequences included), and a
-// Cell checks that each access to it happens after the last one that conflicts. The interleavings
-// are sequentially consistent, so a stale relaxed read is not tried; the headers argue for those.
+// It finds:
+// - a failed Expect;
+// - a deadlock, which is how a lost wake-up shows;
+// - a data race: atomics and queues carry vector clocks by their memory orders (release sequences
+//   included), and a Cell checks that each access happens after the last conflicting one.
+// The interleavings are sequentially consistent, so the checker does not try stale relaxed reads;
+// the headers of src/lockfree argue why those are correct.
 //
-// Shared objects are made in the set-up, outside the threads, and hold all that threads share,
-// also what a scenario keeps for its own checks (Watched), for pruning to be right.
+// For the pruning to be correct, shared objects must be created in the set-up, outside the threads,
+// and must hold everything that threads share, including a scenario's own bookkeeping (Watched).
 #pragma once
 
 #include <array>
@@ -34,7 +37,7 @@ namespace assay::model {
 
 constexpr std::size_t kThreadsMax = 6;
 
-// Per thread, how many of its operations are known to have happened.
+// A vector clock: per thread, how many of its operations have happened before.
 struct Clock {
   std::array<std::uint32_t, kThreadsMax> at{};
   void Join(const Clock& other);
@@ -42,7 +45,7 @@ struct Clock {
 
 std::uint64_t Mix(std::uint64_t hash, std::uint64_t value);
 
-// A situation, as it is put together.
+// Collects the parts of a situation and computes its fingerprint.
 class Picture {
  public:
   void Add(std::uint64_t word) { hash_ = Mix(hash_, word); }
@@ -54,19 +57,19 @@ class Picture {
   std::vector<const Clock*> clocks_;
 };
 
-// Everything that belongs to the state, if it was made in the set-up.
+// Base of every object that is part of the state. It counts only if created in the set-up.
 class Shared {
  public:
   Shared();
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
   virtual void AddTo(Picture* picture) const = 0;
-  // The running thread ends its life: everything done with it must have happened before.
+  // The running thread deletes the object: fails unless every access happened before.
   virtual void End() {}
 
  protected:
   virtual ~Shared();
-  void Touch() const;  // fails on what Retire was told of
+  void Touch() const;  // fails if Retire covered this object
 
  private:
   std::size_t index_;
@@ -74,17 +77,22 @@ class Shared {
 
 // --- For instrumented objects and for scenarios' threads ---
 
-void Step();                                     // others may go first
-void BlockUntil(std::function<bool()> enabled);  // others go until it holds
-std::size_t Choose(std::size_t options);         // any of 0 .. options - 1
-void Observe(std::uint64_t seen);                // this thread now knows this
-void Forget(std::uint64_t state);                // and here only this, of all it has seen
+// Lets other threads run first.
+void Step();
+// Runs other threads until `enabled` holds.
+void BlockUntil(std::function<bool()> enabled);
+// Explores every result of 0 .. options - 1.
+std::size_t Choose(std::size_t options);
+// Adds a value that this thread has read to its history.
+void Observe(std::uint64_t seen);
+// Replaces this thread's history: its future depends only on `state`.
+void Forget(std::uint64_t state);
 void Expect(bool holds, const char* what);
-// From now on no instrumented object in there may be used: it counts as deleted.
+// Treats the instrumented objects in this memory as deleted: every later use fails.
 void Retire(const void* begin, std::size_t bytes);
 std::size_t Self();  // index of the running thread; 0 outside of threads
 
-// When each thread last wrote and read a plain variable. Read and Write fail on a race.
+// Each thread's last write and last read of a plain variable. Read and Write fail on a race.
 struct Accesses {
   Clock written;
   Clock read;
@@ -103,7 +111,7 @@ struct Scenario {
 };
 
 struct Findings {
-  std::string failure;  // empty: every interleaving is right
+  std::string failure;  // empty: every interleaving is correct
   std::uint64_t runs = 0;
   std::uint64_t situations = 0;
 };
@@ -112,8 +120,8 @@ Findings Explore(const std::function<void(Scenario*)>& set_up);
 
 // --- Primitives ---
 
-// kOrdered false: every access is relaxed, whatever it asks for. Finds out whether a scenario
-// notices that.
+// kOrdered false: every access is relaxed, whatever order it requests. This tests whether a
+// scenario detects the missing order.
 template <class T, bool kOrdered = true>
 class Atomic : public Shared {
   static_assert(std::is_integral_v<T>);
@@ -164,7 +172,7 @@ class Atomic : public Shared {
 
  private:
   void See(std::memory_order order) const {
-    Read(accesses_);  // for End alone
+    Read(accesses_);  // recorded only for End
     if (kOrdered && order != std::memory_order_relaxed && order != std::memory_order_release) {
       AcquireFrom(released_);
     }
@@ -173,7 +181,7 @@ class Atomic : public Shared {
   T Change(std::memory_order order, T desired) {
     Touch();
     See(order);
-    // A read-modify-write goes on with the release sequence it meets, so the clocks add up.
+    // A read-modify-write continues the release sequence that it reads from, so the clocks join.
     if (kOrdered && order != std::memory_order_relaxed && order != std::memory_order_acquire) {
       ReleaseTo(&released_);
     }
@@ -185,8 +193,8 @@ class Atomic : public Shared {
   mutable Accesses accesses_;
 };
 
-// A plain variable: of two accesses, one of them a write, one must happen before the other. A copy
-// is a variable of its own.
+// A plain variable: of two accesses of which at least one is a write, one must happen before the
+// other. A copy is a separate variable.
 template <class T = std::uint64_t>
 class Cell : public Shared {
  public:
@@ -235,7 +243,8 @@ class Cell : public Shared {
   mutable Accesses accesses_;
 };
 
-// A scenario's own book-keeping: no operation of the code under test, so no step and no race.
+// A scenario's own bookkeeping. It is not an operation of the code under test, so it causes no step
+// and no race.
 class Watched : public Shared {
  public:
   Watched() = default;
@@ -255,7 +264,8 @@ class Watched : public Shared {
   std::uint64_t value_ = 0;
 };
 
-// What a scenario's surroundings order by means of their own: Pass happens before a later Follow.
+// An order that the surroundings of a scenario guarantee by other means: Pass happens before a
+// later Follow.
 class Edge : public Shared {
  public:
   void Pass() { ReleaseTo(&clock_); }
@@ -275,8 +285,8 @@ void AddItem(Picture* picture, const std::shared_ptr<T>& item) {
   picture->Add(item != nullptr);
 }
 
-// What the code asks of moodycamel's queue and no more: FIFO per producer, any order between
-// producers, taking an item synchronises with putting it in.
+// The guarantees of moodycamel's queue on which the code relies, and no more: FIFO per producer,
+// any order between producers, and dequeuing an item synchronises with enqueuing it.
 template <class T>
 class Queue : public Shared {
  public:
@@ -296,7 +306,8 @@ class Queue : public Shared {
     Touch();
     return TakeOne([&](T&& taken) { item = std::move(taken); });
   }
-  // As a semaphore counting the items before it: false if there is nothing and give_up() holds.
+  // Waits for an item, like a semaphore that counts the items. False if the queue is empty and
+  // give_up() holds.
   template <class U>
   bool TakeWhenReady(U& item, const std::function<bool()>& give_up) {
     BlockUntil([&] { return !empty() || give_up(); });
@@ -350,7 +361,7 @@ class Queue : public Shared {
   std::array<std::deque<Entry>, kThreadsMax> lanes_;
 };
 
-// As WakeEvent. kDeaf true: a signal now and then gets lost.
+// Like WakeEvent. kDeaf true: any signal may get lost.
 template <bool kDeaf = false>
 class Event : public Shared {
  public:
@@ -373,7 +384,7 @@ class Event : public Shared {
     BlockUntil([this] { return signalled_; });
     return true;
   }
-  // One mailbox a scenario, so one event: its descriptor needs no number.
+  // A scenario has one mailbox, so there is one event and its descriptor needs no number.
   int fd() const { return 0; }
   static void PollReadable() { latest_->WaitFor(-1); }
   void AddTo(Picture* picture) const override {

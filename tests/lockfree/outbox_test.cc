@@ -16,7 +16,7 @@ using namespace assay;
 
 namespace {
 
-// Writes are finished by hand.
+// A stream whose writes the test completes by calling Done.
 struct ManualStream {
   explicit ManualStream(std::uint32_t capacity) : box(capacity) {}
   void Write(const std::shared_ptr<int>& message) {
@@ -53,7 +53,7 @@ struct ManualStream {
 
 }  // namespace
 
-TEST_CASE("outbox: one write at a time, in order, the end last and once") {
+TEST_CASE("outbox: one write at a time, in order, and the final entry once and last") {
   ManualStream stream(4);
   CHECK(stream.Push(1) == PushResult::kStartPump);
   CHECK(stream.Push(2) == PushResult::kQueued);
@@ -73,13 +73,13 @@ TEST_CASE("outbox: one write at a time, in order, the end last and once") {
   CHECK(stream.ends == std::vector<int>{100});
 }
 
-TEST_CASE("outbox: the end alone starts the pump") {
+TEST_CASE("outbox: the final entry alone starts the pump") {
   ManualStream stream(1);
   CHECK(stream.End(100) == PushResult::kStartPump);
   CHECK(stream.ends == std::vector<int>{100});
 }
 
-TEST_CASE("outbox: full, the end still fits and room is told once") {
+TEST_CASE("outbox: a full ring accepts the final entry and reports room once") {
   const std::uint32_t capacity = GENERATE(as<std::uint32_t>(), 1, 2, 4, 64);
   CAPTURE(capacity);
   ManualStream stream(capacity);
@@ -95,7 +95,7 @@ TEST_CASE("outbox: full, the end still fits and room is told once") {
   }
   CHECK(stream.rooms == 1);
   while (stream.in_flight) stream.Done();
-  CHECK(stream.rooms == 1);  // nobody was refused since
+  CHECK(stream.rooms == 1);  // no push was refused since
   for (int i = 0; i < n; ++i) CHECK(stream.Push(n + i) != PushResult::kFull);
   CHECK(stream.End(100) == PushResult::kQueued);
   while (stream.in_flight) stream.Done();
@@ -104,12 +104,12 @@ TEST_CASE("outbox: full, the end still fits and room is told once") {
   CHECK(stream.ends == std::vector<int>{100});
 }
 
-TEST_CASE("outbox: a filler that wants to wait is told of room, unless nothing is on its way") {
+TEST_CASE("outbox: WaitForRoom leads to one Room call, or returns false if the ring is empty") {
   ManualStream stream(8);
   CHECK_FALSE(stream.box.WaitForRoom());
   stream.Push(1);
   CHECK(stream.box.WaitForRoom());
-  CHECK(stream.box.WaitForRoom());  // asked twice, told once
+  CHECK(stream.box.WaitForRoom());  // the second request adds no second report
   CHECK(stream.rooms == 0);
   stream.Done();
   CHECK(stream.rooms == 1);
@@ -122,17 +122,17 @@ TEST_CASE("outbox: a filler that wants to wait is told of room, unless nothing i
   CHECK(stream.rooms == 1);  // five wait: more than half of the ring
   stream.Done();
   CHECK(stream.rooms == 2);
-  CHECK(stream.box.WaitForRoom());  // not enough for the filler: again
+  CHECK(stream.box.WaitForRoom());  // a filler that needs more room waits again
   stream.Done();
   CHECK(stream.rooms == 3);
   CHECK(stream.box.WaitForRoom());
-  stream.Done(false);  // what is left is dropped, and that is room as well
+  stream.Done(false);  // drops the remaining messages, which makes room, too
   CHECK(stream.rooms == 4);
   CHECK_FALSE(stream.box.WaitForRoom());
   CHECK(stream.Push(7) == PushResult::kClosed);
 }
 
-TEST_CASE("outbox: full is full") {
+TEST_CASE("outbox: Full is true exactly while every slot is taken") {
   ManualStream stream(2);
   stream.Push(1);
   CHECK_FALSE(stream.box.Full());
@@ -142,14 +142,14 @@ TEST_CASE("outbox: full is full") {
   CHECK_FALSE(stream.box.Full());
 }
 
-TEST_CASE("outbox: after a failed write only the end comes") {
+TEST_CASE("outbox: after a failed write only the final entry is written") {
   ManualStream stream(4);
-  SECTION("the end waits already") {
+  SECTION("the final entry was pushed before") {
     for (int i = 0; i < 4; ++i) stream.Push(i);
     stream.End(100);
     stream.Done(false);
   }
-  SECTION("the end comes later") {
+  SECTION("the final entry is pushed later") {
     for (int i = 0; i < 4; ++i) stream.Push(i);
     stream.Push(5);
     stream.Done(false);
@@ -163,21 +163,21 @@ TEST_CASE("outbox: after a failed write only the end comes") {
   CHECK(stream.End(100) == PushResult::kClosed);
 }
 
-TEST_CASE("outbox: a written message is let go, and what is left goes with the outbox") {
+TEST_CASE("outbox: a written message is released, and the rest with the outbox") {
   auto message = std::make_shared<int>(1);
   {
     ManualStream stream(8);
     CHECK(stream.box.Push(std::shared_ptr<int>(message)) == PushResult::kStartPump);
     CHECK(stream.box.Push(std::shared_ptr<int>(message)) == PushResult::kQueued);
     stream.box.Pump(&stream);
-    CHECK(message.use_count() == 3);  // in the ring while it is written
+    CHECK(message.use_count() == 3);  // stays in the ring while it is being written
     stream.Done();
     CHECK(message.use_count() == 2);
   }
   CHECK(message.use_count() == 1);
 }
 
-// --- Streams, their job's queue, fan-out workers, and threads that behave like gRPC's ---
+// --- Streams, their jobs' queues, fan-out workers, and threads that behave like gRPC's ---
 
 namespace {
 
@@ -195,7 +195,7 @@ struct Outcome {
 
 class FakeStream;
 
-// Completes writes on threads of its own: those of one stream now here, now there.
+// Completes writes on its own threads; the writes of one stream move between the threads.
 class FakeTransport {
  public:
   FakeTransport();
@@ -249,11 +249,11 @@ class FakeStream {
   }
 
   Outbox<Item, std::uint64_t> box;
-  // The filler's.
-  std::uint32_t said = 0;  // by the job
+  // Used by the filler only.
+  std::uint32_t said = 0;  // messages of the job so far
   std::uint32_t pushed = 0;
   bool starving = false;
-  // Pushed and not written: the filler's own bound, below the ring's.
+  // Messages pushed and not written, for the filler's own limit, which is below the ring's.
   std::atomic<std::uint32_t> waiting{0};
 
  private:
@@ -270,7 +270,7 @@ class FakeStream {
   Outcome* const outcome_;
   Ledger ledger_{1};
   std::atomic<bool> in_flight_{false};
-  std::atomic<int> callbacks_{1};  // the Finish to come
+  std::atomic<int> callbacks_{1};  // 1 for the Finish to come
 };
 
 FakeTransport::FakeTransport() {
@@ -297,7 +297,7 @@ struct JobParameters {
   std::size_t streams;
   std::uint32_t capacity;
   bool fails;
-  std::uint32_t waiting_max;  // of one stream's messages; the ring may have room for more
+  std::uint32_t waiting_max;  // unwritten messages per stream; the ring may have room for more
 };
 
 class JobQueue : public FanoutQueue<Entry, FanoutPlatform<TinyQueueTraits>> {
@@ -329,7 +329,7 @@ class JobQueue : public FanoutQueue<Entry, FanoutPlatform<TinyQueueTraits>> {
         break;
       case Entry::kRoom:
         if (stream != nullptr) {
-          if (!stream->starving) ++outcomes[entry.stream].wrong;  // told twice
+          if (!stream->starving) ++outcomes[entry.stream].wrong;  // room reported twice
           stream->starving = false;
           PushWhatFits(stream);
         }
@@ -356,7 +356,7 @@ class JobQueue : public FanoutQueue<Entry, FanoutPlatform<TinyQueueTraits>> {
         stream->starving = true;
         return;
       }
-      ++stream->pushed;  // also kClosed: nobody is there to hear it
+      ++stream->pushed;  // also for kClosed: the stream has failed
       if (result == PushResult::kStartPump) stream->box.Pump(stream);
     }
   }
@@ -380,7 +380,7 @@ void FakeStream::Room() { job_->Post({Entry::kRoom, id_}); }
 
 }  // namespace
 
-TEST_CASE("outbox: many streams of several jobs, one pump each, room never forgotten") {
+TEST_CASE("outbox: many streams of several jobs, one pump each, no lost wake-up") {
   const bool fails = GENERATE(false, true);
   const std::uint32_t capacity = GENERATE(as<std::uint32_t>(), 1, 4, 16);
   const std::uint32_t waiting_max = GENERATE(as<std::uint32_t>(), 1, 3, 1000);
@@ -409,7 +409,7 @@ TEST_CASE("outbox: many streams of several jobs, one pump each, room never forgo
       REQUIRE(Eventually([&] { return outcome.gone.load(std::memory_order_acquire) == 1; }));
       CHECK(outcome.finished == 1);
       CHECK(outcome.wrong == 0);
-      // Stream n's write n fails; none does for n = 0.
+      // Write n of stream n fails; no write of stream 0 fails.
       CHECK(outcome.written == (fails && id != 0 ? id : messages));
     }
   }

@@ -1,4 +1,4 @@
-// The hand-overs of src/lockfree, their real code, through every interleaving (see model.h).
+// Runs the real code of src/lockfree's hand-overs through every interleaving (see model.h).
 #include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ std::string Told(const model::Findings& findings) {
          std::to_string(findings.situations) + " situations)";
 }
 
-// Every interleaving is right, and it is no trivial scenario.
+// Checks that every interleaving is correct and that the scenario is not trivial.
 void Prove(const std::function<void(Scenario*)>& set_up) {
   const model::Findings findings = model::Explore(set_up);
   INFO(Told(findings));
@@ -53,23 +53,23 @@ struct ModelPlatform {
 
 constexpr std::uint64_t kFinalValue = 1000;
 
-// What gRPC does with a reactor: one write at a time, its end on any thread; OnDone, which deletes,
-// after Finish and when no reaction runs.
+// Treats a stream as gRPC treats a reactor: one write at a time, completed on any thread; OnDone,
+// which deletes the stream, after Finish and while no reaction runs.
 template <class Box, bool kWaits = false>
 struct ModelStream {
   static constexpr bool kMayWait = kWaits;
   explicit ModelStream(std::uint32_t capacity) : box(std::make_unique<Box>(capacity)) {}
 
   void Write(const Cell<>& message) {
-    Expect(in_flight == 0 && finished == 0, "a write beside a write or after the end");
+    Expect(in_flight == 0 && finished == 0, "a write during a write or after Finish");
     Expect(failed == 0, "a write after a failed one");
-    Expect(message.Get() == written + 1, "a message lost, twice or out of order");
+    Expect(message.Get() == written + 1, "a message lost, duplicated or out of order");
     ++written;
     wire.Pass();
     in_flight = 1;
   }
   void Finish(const Cell<>& final) {
-    Expect(in_flight == 0 && finished == 0, "an end beside a write or twice");
+    Expect(in_flight == 0 && finished == 0, "a Finish during a write or a second time");
     Expect(final.Get() == kFinalValue, "not the final entry");
     finished = 1;
     ended.Pass();
@@ -82,7 +82,7 @@ struct ModelStream {
 
   bool MayDelete() const { return finished == 1 && reactions == 0 && gone == 0; }
 
-  // A thread of gRPC's.
+  // The body of a gRPC thread.
   void React(bool may_fail) {
     for (;;) {
       model::Forget(0);
@@ -107,19 +107,19 @@ struct ModelStream {
   }
 
   std::unique_ptr<Box> box;
-  model::Edge wire;   // from a write's start to its reaction
-  model::Edge ended;  // from the reactions and Finish to the deletion
+  model::Edge wire;   // orders a write's start before its reaction
+  model::Edge ended;  // orders the reactions and Finish before the deletion
   Watched written, done, in_flight, finished, failed, room, reactions, gone;
 };
 
-// waiting_max: of messages that wait or are being written; a bound of the filler's own.
+// waiting_max: the filler's own limit of messages that wait or are being written.
 template <class Stream>
 void Fill(Stream* stream, std::uint64_t first, std::uint64_t last,
           std::uint64_t waiting_max = 1000) {
   for (std::uint64_t i = first; i <= last; ++i) {
     model::Forget(i);
     if constexpr (Stream::kMayWait) {
-      // The pump's count is of what it has finished; what it misses of a failed stream is dropped.
+      // `done` counts completed writes; messages that a failed stream drops are not counted.
       while (i - 1 - stream->done >= waiting_max && stream->box->WaitForRoom()) {
         BlockUntil([stream] { return stream->room == 1; });
         stream->room = 0;
@@ -147,7 +147,7 @@ void End(Stream* stream) {
   }
 }
 
-// Two fillers one after the other (as fan-out workers are) and threads of gRPC's.
+// Two fillers, one after the other as with fan-out workers, and gRPC's threads.
 template <class Platform, bool kWaits = false>
 auto OutboxScenario(std::uint32_t capacity, std::uint64_t messages, bool may_fail, int reactors = 2,
                     std::uint64_t waiting_max = 1000) {
@@ -172,13 +172,13 @@ auto OutboxScenario(std::uint32_t capacity, std::uint64_t messages, bool may_fai
       scenario->Thread([=] { stream->React(may_fail); });
     }
     scenario->at_end = [=] {
-      Expect(stream->finished == 1 && stream->gone == 1, "no end");
+      Expect(stream->finished == 1 && stream->gone == 1, "not finished or not deleted");
       if (stream->failed == 0) Expect(stream->written == messages, "a message lost");
     };
   };
 }
 
-// The same with fullness and starving in two variables and no second look.
+// A wrong outbox: fullness and starving are two variables, and there is no second check.
 class ForgetfulBox {
  public:
   explicit ForgetfulBox(std::uint32_t capacity) : capacity_(capacity) {}
@@ -220,7 +220,7 @@ class ForgetfulBox {
   Cell<> front_;
 };
 
-// Sends its filler to wait also where nothing is on its way.
+// A wrong outbox: WaitForRoom makes the filler wait even if the ring is empty.
 class HopefulBox : public Outbox<Cell<>, Cell<>, ModelPlatform<>> {
  public:
   using Outbox::Outbox;
@@ -242,13 +242,13 @@ struct FanoutModel : ModelPlatform<kOrdered> {
   using Ready = ModelReady;
 };
 
-// What a fan-out scenario checks, whatever the queue.
+// The checks of a fan-out scenario, for any kind of queue.
 struct FanoutChecks {
   void Handle(std::uint64_t entry) {
     model::Step();
     ++owned;
     const std::size_t producer = entry / 10;
-    Expect(entry % 10 == last[producer] + 1, "an entry lost, twice or out of order");
+    Expect(entry % 10 == last[producer] + 1, "an entry lost, duplicated or out of order");
     last[producer] = entry % 10;
     ++handled;
   }
@@ -270,7 +270,7 @@ class CheckedQueue : public FanoutQueue<Cell<>, Platform> {
   FanoutChecks* const checks_;
 };
 
-// Takes whatever is visible, counted or not.
+// A wrong fan-out queue: Run takes every visible entry, counted or not.
 class GreedyQueue : public FanoutTask {
  public:
   explicit GreedyQueue(FanoutChecks* checks) : checks_(checks) {}
@@ -329,7 +329,7 @@ auto FanoutScenario(std::vector<std::uint64_t> posts, std::size_t budget, int wo
     }
     queue.reset();
     scenario->at_end = [=] {
-      Expect(checks->handled == total, "an entry lost or twice");
+      Expect(checks->handled == total, "an entry lost or duplicated");
       Expect(checks->destroyed == 1, "the queue is not destroyed");
     };
   };
@@ -358,14 +358,14 @@ struct MailboxChecks {
     Expect(mailbox.Drain(&batch, max) == batch.size() && batch.size() <= max, "a wrong number");
     for (const Cell<>& item : batch) {
       const std::uint64_t value = item.Get();
-      Expect(value % 10 == received[value / 10] + 1, "an item lost, twice or out of order");
+      Expect(value % 10 == received[value / 10] + 1, "an item lost, duplicated or out of order");
       received[value / 10] = value % 10;
     }
   }
   std::uint64_t Received() const { return received[0] + received[1]; }
 };
 
-// polls: sleeps on the descriptor, as a loop with a poll set does, instead of Wait.
+// polls: the consumer sleeps on the descriptor, as a loop with a poll set does, instead of in Wait.
 template <class Platform = ModelPlatform<>>
 auto MailboxScenario(std::vector<std::uint64_t> posts, std::size_t max, bool polls, bool closes) {
   return [=](Scenario* scenario) {
@@ -407,18 +407,18 @@ struct DeafPlatform : ModelPlatform<> {
 
 }  // namespace
 
-TEST_CASE("outbox: one pump, every message in order, one end, no lost wake-up") {
+TEST_CASE("outbox: one pump, every message in order, one Finish, no lost wake-up") {
   SECTION("capacity 1") { Prove(OutboxScenario<ModelPlatform<>>(1, 3, false)); }
   SECTION("capacity 2") { Prove(OutboxScenario<ModelPlatform<>>(2, 3, false)); }
   SECTION("capacity 4") { Prove(OutboxScenario<ModelPlatform<>>(4, 5, false, 1)); }
 }
 
-TEST_CASE("outbox: whichever write fails, the end comes once and last") {
+TEST_CASE("outbox: whichever write fails, Finish is called once and last") {
   SECTION("capacity 1") { Prove(OutboxScenario<ModelPlatform<>>(1, 3, true)); }
   SECTION("capacity 2") { Prove(OutboxScenario<ModelPlatform<>>(2, 3, true)); }
 }
 
-TEST_CASE("outbox: a filler that waits for its own reason is woken, whatever fails") {
+TEST_CASE("outbox: a filler in WaitForRoom is woken, whichever write fails") {
   const bool may_fail = GENERATE(false, true);
   CAPTURE(may_fail);
   SECTION("capacity 2, one at a time") {
@@ -432,7 +432,7 @@ TEST_CASE("outbox: a filler that waits for its own reason is woken, whatever fai
   }
 }
 
-TEST_CASE("outbox: the proof notices a missing order and a forgotten second look") {
+TEST_CASE("outbox: the proof detects a missing memory order and a missing second check") {
   Refute("data race", OutboxScenario<ModelPlatform<false>>(2, 3, false));
   Refute("deadlock", [](Scenario* scenario) {
     using Stream = ModelStream<ForgetfulBox>;
@@ -454,7 +454,7 @@ TEST_CASE("outbox: the proof notices a missing order and a forgotten second look
   });
 }
 
-TEST_CASE("fan-out queue: one worker inside, nothing lost, nothing twice, in order") {
+TEST_CASE("fan-out queue: one worker at a time, no entry lost, duplicated or reordered") {
   using Queue = CheckedQueue<FanoutModel<>>;
   SECTION("one producer") { Prove(FanoutScenario<Queue>({3}, 1)); }
   SECTION("one producer, larger turns") { Prove(FanoutScenario<Queue>({4}, 2)); }
@@ -463,27 +463,27 @@ TEST_CASE("fan-out queue: one worker inside, nothing lost, nothing twice, in ord
   SECTION("three workers") { Prove(FanoutScenario<Queue>({1, 1}, 1, 3)); }
 }
 
-TEST_CASE("fan-out queue: the proof notices a missing order and a greedy worker") {
+TEST_CASE("fan-out queue: the proof detects a missing memory order and a greedy worker") {
   Refute("data race", FanoutScenario<CheckedQueue<FanoutModel<false>>>({2, 1}, 1));
   Refute("two workers inside", FanoutScenario<GreedyQueue>({2, 1}, 2));
 }
 
-TEST_CASE("mailbox: nothing lost, nothing twice, in order, no lost wake-up") {
+TEST_CASE("mailbox: no item lost, duplicated or reordered, no lost wake-up") {
   SECTION("waiting") { Prove(MailboxScenario<>({1, 1}, 1, false, false)); }
   SECTION("polling, one at a time") { Prove(MailboxScenario<>({2, 1}, 1, true, false)); }
   SECTION("polling, in batches") { Prove(MailboxScenario<>({2, 2}, 3, true, false)); }
 }
 
-TEST_CASE("mailbox: Close refuses what comes later and loses nothing accepted") {
+TEST_CASE("mailbox: Close refuses later posts and loses no accepted item") {
   SECTION("waiting") { Prove(MailboxScenario<>({2}, 2, false, true)); }
   SECTION("polling") { Prove(MailboxScenario<>({1, 1}, 2, true, true)); }
 }
 
-TEST_CASE("mailbox: the proof notices a lost signal") {
+TEST_CASE("mailbox: the proof detects a lost signal") {
   Refute("deadlock", MailboxScenario<DeafPlatform>({2, 1}, 1, true, false));
 }
 
-// Minutes, not seconds: to be asked for by its tag when one of the headers changes.
+// Takes minutes, so it runs only if selected by its tag. Run it after a change of these headers.
 TEST_CASE("larger scenarios", "[.][long]") {
   using Queue = CheckedQueue<FanoutModel<>>;
   SECTION("outbox") { Prove(OutboxScenario<ModelPlatform<>>(2, 4, false)); }

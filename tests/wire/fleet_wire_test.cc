@@ -1,4 +1,4 @@
-// Round trips of random messages, and messages no honest peer would send.
+// Round trips of random messages, and invalid messages.
 #include "wire/fleet_wire.h"
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-// Every field of a core message as text, to compare by.
+// Every field of a core message as text, for comparisons.
 class Dump {
  public:
   template <class... Values>
@@ -71,7 +71,7 @@ class Maker {
   explicit Maker(std::uint64_t seed) : random_(seed) {}
 
   std::int64_t Number(std::int64_t least, std::int64_t most) {
-    // The ends are where mistakes are.
+    // Often the limits of the range, where mistakes are likely.
     switch (random_() % 8) {
       case 0:
         return least;
@@ -178,7 +178,7 @@ class Maker {
   std::mt19937_64 random_;
 };
 
-TEST_CASE("what an agent says comes back as it was", "[fleet_wire]") {
+TEST_CASE("an agent's messages survive a round trip unchanged", "[fleet_wire]") {
   const std::uint64_t seed = std::random_device()();
   INFO("seed " << seed);
   Maker maker(seed);
@@ -193,7 +193,7 @@ TEST_CASE("what an agent says comes back as it was", "[fleet_wire]") {
   }
 }
 
-TEST_CASE("what a coordinator says comes back as it was", "[fleet_wire]") {
+TEST_CASE("a coordinator's messages survive a round trip unchanged", "[fleet_wire]") {
   const std::uint64_t seed = std::random_device()();
   INFO("seed " << seed);
   Maker maker(seed);
@@ -207,8 +207,7 @@ TEST_CASE("what a coordinator says comes back as it was", "[fleet_wire]") {
   }
 }
 
-// Bytes with a few of them changed: whatever still parses is refused with a named field, or is a
-// message that goes round unchanged.
+// Changes a few bytes of random messages and calls `check` for each that protobuf still parses.
 template <class Wire, class Make, class Check>
 void ChangeBytes(std::uint64_t seed, Make make, Check check) {
   INFO("seed " << seed);
@@ -228,7 +227,7 @@ void ChangeBytes(std::uint64_t seed, Make make, Check check) {
   REQUIRE(parsed_count > 100);
 }
 
-TEST_CASE("damaged messages are refused or read, never worse", "[fleet_wire]") {
+TEST_CASE("a damaged message is refused, or read and survives a round trip", "[fleet_wire]") {
   const std::uint64_t seed = std::random_device()();
   ChangeBytes<fleet::AgentMessage>(
       seed, [](Maker* maker) { return maker->FromAgent(); },
@@ -268,9 +267,10 @@ std::string Refusal(const Wire& wire) {
 
 TEST_CASE("a refusal names the field and the value", "[fleet_wire]") {
   fleet::AgentMessage agent;
-  CHECK(Refusal(agent) == "AgentMessage.body: is empty or of a kind this version does not know");
+  CHECK(Refusal(agent) ==
+        "AgentMessage.body: is empty or of a kind that this version does not support");
   CHECK(Refusal(fleet::CoordinatorMessage()) ==
-        "CoordinatorMessage.body: is empty or of a kind this version does not know");
+        "CoordinatorMessage.body: is empty or of a kind that this version does not support");
 
   agent.mutable_hello();
   CHECK(Refusal(agent) == "Hello.node: is empty");
@@ -288,7 +288,7 @@ TEST_CASE("a refusal names the field and the value", "[fleet_wire]") {
   CHECK(Refusal(agent) == "Hello.devices[0].index: -3 is not in 0 to 2147483647");
   agent.mutable_hello()->mutable_devices(0)->set_index(3);
   agent.mutable_hello()->add_devices()->set_index(3);
-  CHECK(Refusal(agent) == "Hello.devices[1].index: 3 stands there twice");
+  CHECK(Refusal(agent) == "Hello.devices[1].index: 3 appears twice");
 
   fleet::Outcome* outcome = agent.mutable_outcomes()->add_outcomes();
   CHECK(Refusal(agent) == "Outcomes.outcomes[0].run: 0 is not in 1 to 9223372036854775807");
@@ -325,10 +325,10 @@ TEST_CASE("a refusal names the field and the value", "[fleet_wire]") {
         "Assign.ranks[0].ops: 4 is not a set of ops (1 aic, 2 p2p, 3 both)");
   assign->mutable_ranks(0)->set_ops(3);
   assign->add_ranks()->set_ops(3);
-  CHECK(Refusal(coordinator) == "Assign.ranks[1].rank: 0 stands there twice");
+  CHECK(Refusal(coordinator) == "Assign.ranks[1].rank: 0 appears twice");
 }
 
-TEST_CASE("texts for people are cut and made printable on the way out", "[fleet_wire]") {
+TEST_CASE("ToWire cuts texts for people and makes them printable", "[fleet_wire]") {
   Outcomes outcomes;
   outcomes.reports.resize(1);
   outcomes.reports[0].run = 1;

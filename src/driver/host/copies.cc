@@ -14,11 +14,11 @@
 namespace assay::driver {
 namespace {
 
-// More threads than this do not make memory faster.
+// More threads than this do not increase the memory throughput.
 constexpr std::size_t kThreadsMax = 16;
-// How long a device that is done keeps its buffer for peers that have not begun.
+// How long a device that has finished retains its buffer for peers that have not begun.
 constexpr auto kLatePeerWait = std::chrono::seconds(60);
-// How far the copied piece moves from round to round, in pages; prime, so every place is reached.
+// How far the copied piece moves per round, in pages. Prime, so that it reaches every position.
 constexpr std::size_t kStridePages = 97;
 constexpr std::size_t kWordsPerLook = 4096;
 
@@ -28,7 +28,7 @@ using Words = const std::uint64_t*;
 // source, which wraps around.
 struct Copy {
   const char* source = nullptr;
-  char* slot = nullptr;        // where byte `slot_begin` of the slot is
+  char* slot = nullptr;        // address of byte `slot_begin` of the slot
   std::size_t slot_begin = 0;  // scratch memory holds one thread's slice only
   std::uint64_t seed = 0;      // of the source's pattern
   std::size_t shift = 0;       // whole pages
@@ -40,7 +40,8 @@ struct Copy {
   }
 };
 
-// Calls fn(x, source byte, bytes) for the pieces of [begin, end) that are whole in the source.
+// Splits [begin, end) where the source wraps around, and calls fn(x, source byte, bytes) for each
+// piece.
 template <class Fn>
 void ForPieces(const Copy& copy, std::size_t begin, std::size_t end, Fn fn) {
   while (begin < end) {
@@ -57,7 +58,8 @@ void Perform(const Copy& copy, std::size_t begin, std::size_t end) {
   });
 }
 
-// The first word of `count` that is not the pattern's from word `first` on, or `count`.
+// The index of the first of `count` words that differs from the pattern, which starts at the
+// pattern's word `first`; `count` if there is none.
 std::size_t FindWrongWord(Words words, std::size_t count, std::uint64_t seed, std::uint64_t first) {
   for (std::size_t look = 0; look < count; look += kWordsPerLook) {
     const std::size_t end = std::min(count, look + kWordsPerLook);
@@ -67,7 +69,7 @@ std::size_t FindWrongWord(Words words, std::size_t count, std::uint64_t seed, st
     for (std::size_t i = look; i < end; ++i) {
       if (words[i] != PatternWord(seed, first + i)) return i;
     }
-    // It was wrong a moment ago and is right now: the caller reads the word again and sees so.
+    // The word was wrong and is right now. The caller finds that out when it reads the word again.
     return look;
   }
   return count;
@@ -86,7 +88,7 @@ std::optional<std::size_t> FindMismatch(const Copy& copy, std::size_t begin, std
   return found;
 }
 
-// From memory as it is now, whatever the compiler believes to know.
+// Reads the word from memory: volatile, so the compiler cannot reuse an earlier value.
 std::uint64_t ReadWord(const char* at) {
   return *reinterpret_cast<const volatile std::uint64_t*>(at);
 }
@@ -100,12 +102,12 @@ std::string DescribeWord(std::uint64_t got, std::uint64_t expected) {
 }
 
 struct Peer {
-  std::size_t place = 0;  // in the group
+  std::size_t place = 0;  // index in the group
   std::string name;       // "rank 3 (device 1)"
   SharedBuffer buffer;
 };
 
-// What all threads of the test read.
+// The inputs that all threads of a test read.
 struct Shared {
   const SharedBuffer* own = nullptr;
   std::size_t self = 0;
@@ -114,7 +116,8 @@ struct Shared {
   Fault fault;
 };
 
-// What one core's thread does, for its slice of every slot; read by others after it was joined.
+// The part of the test that one core's thread runs: its slice of every slot. Other threads read the
+// results only after they have joined it.
 class SliceTest {
  public:
   SliceTest(const Shared& shared, int core, std::size_t begin, std::size_t end, bool plants_fault)
@@ -125,7 +128,7 @@ class SliceTest {
         fault_(plants_fault ? shared.fault : Fault()) {}
 
   void Run(StopSign* stop) {
-    // What is read goes to memory that this core touched first.
+    // Reads copy into memory that this core touches first.
     scratch_.assign(end_ - begin_, 0);
     const auto begin = std::chrono::steady_clock::now();
     while (!stop->Seen(rounds_ + 1)) {
@@ -163,7 +166,7 @@ class SliceTest {
                               peer * (shared_.slot_bytes / kPageBytes);
     return pages % (kSourceBytes / kPageBytes) * kPageBytes;
   }
-  // Where the first byte of this slice's copy for `peer` comes from.
+  // The source of the first byte of this slice's copy for `peer`.
   char* SourceOf(const SharedBuffer& buffer, std::size_t peer) const {
     return buffer.source() + (Shift(peer) + begin_) % kSourceBytes;
   }
@@ -205,7 +208,7 @@ class SliceTest {
                              std::to_string(rounds_) + ", copy " + where + ", offset " +
                              std::to_string(at) + ": ";
     if (got == expected) {
-      Faulty(what + "a wrong word, right when read again");
+      Faulty(what + "a word was wrong, and right when read again");
       return;
     }
     const char* source = copy.source + copy.SourceByte(at);
@@ -216,8 +219,8 @@ class SliceTest {
       return;
     }
     if (in_source != expected) {
-      // Nobody but this process writes there; it was read back when it was written. It stays as it
-      // is, so that the peers see whose trouble it is.
+      // Only this process writes to its source, and it read the word back after writing it. The
+      // word stays wrong, so that the peers can tell whose fault it is.
       Faulty(what + "a word of this device's own buffer changed, " +
              DescribeWord(in_source, expected));
       return;
@@ -228,11 +231,11 @@ class SliceTest {
     const std::uint64_t again = ReadWord(copy.At(at));
     if (again == got) {
       NotShown(what + DescribeWord(got, expected) +
-               "; the same again when copied anew on the same core, so it is not shown to be the "
-               "hardware");
+               "; copied again on the same core it has the same wrong value, so it is not shown to "
+               "be a hardware fault");
       stop->Raise();
     } else {
-      Faulty(what + DescribeWord(got, expected) + "; copied anew on the same core it is " +
+      Faulty(what + DescribeWord(got, expected) + "; copied again on the same core it is " +
              (again == expected ? "right" : "wrong in another way"));
     }
   }
@@ -246,7 +249,8 @@ class SliceTest {
 
   const Shared& shared_;
   const int core_;
-  const std::size_t begin_;  // of the slice, in a slot
+  // The slice: bytes [begin_, end_) of every slot.
+  const std::size_t begin_;
   const std::size_t end_;
   const Fault fault_;
   std::vector<char> scratch_;
@@ -293,7 +297,8 @@ std::string NameOf(const P2pMember& member) {
   return "rank " + std::to_string(member.rank) + " (device " + std::to_string(member.device) + ")";
 }
 
-// All peers, those after `self` first, so that not everybody begins with the same one.
+// Opens all peers' buffers, in the order of the group beginning after `self`, so that not all
+// devices begin with the same peer.
 Result<std::vector<Peer>> OpenPeers(const P2pGroup& group, const std::vector<std::string>& blobs) {
   const std::size_t count = group.members.size();
   const auto self = static_cast<std::size_t>(group.self);
@@ -304,7 +309,7 @@ Result<std::vector<Peer>> OpenPeers(const P2pGroup& group, const std::vector<std
     Result<SharedBuffer> buffer = SharedBuffer::OpenPeer(blobs[place], count, place, self);
     if (!buffer.ok()) {
       return Status(buffer.status().code(),
-                    "the buffer of " + name + ": " + buffer.status().text());
+                    "cannot use the buffer of " + name + ": " + buffer.status().text());
     }
     peers.push_back(Peer{place, name, *std::move(buffer)});
   }
@@ -316,7 +321,7 @@ std::vector<int> UsedCores(const std::vector<int>& cores, std::size_t slot_bytes
   return {cores.begin(), cores.begin() + static_cast<std::ptrdiff_t>(threads)};
 }
 
-// Slice `i` of `count` of `bytes`, at page borders.
+// Where slice `i` of `count` of `bytes` begins, rounded to a page.
 std::size_t SliceBegin(std::size_t bytes, std::size_t i, std::size_t count) {
   return bytes / kPageBytes * i / count * kPageBytes;
 }
@@ -375,7 +380,7 @@ OpReport Copies::Run(const std::vector<std::string>& blobs, Progress* progress) 
   const Status ran = RunOnCores(cores, test_.duration, "copies between devices", progress,
                                 [&](std::size_t i, StopSign* stop) { slices[i].Run(stop); });
   if (!ran.ok()) return {OutcomeCode::kNotRun, ran.text()};
-  // A peer that begins late finds this buffer only while it is kept.
+  // A peer that begins late can open this buffer only while this process retains it.
   const auto give_up = std::chrono::steady_clock::now() + kLatePeerWait;
   while (!own_.OpenedOrGone(blobs) && std::chrono::steady_clock::now() < give_up) {
     progress->Report(99, "waiting for peers to begin");

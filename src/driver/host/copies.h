@@ -1,16 +1,21 @@
 // The host's p2p test: every device writes its pattern into each peer's buffer, reads each peer's
-// pattern from it, and checks both copies word by word; whole buffers at a time, so that the data
-// goes through memory and not only a core's own cache.
+// pattern from that peer's buffer, and checks both copies word by word. It copies whole buffers at
+// a time, so that the data goes through memory and not only a core's own cache.
 //
-// Each round takes another piece of the source to another place, so a copy that did not happen is
-// seen. The peers need no clock or barrier in common: a source never changes, and a slot is written
-// and checked by one process only.
+// Each round copies a different piece of the source to each position, so the test detects a copy
+// that did not happen. The peers need no common clock or barrier: a source never changes, and only
+// one process writes and checks a slot.
 //
-// What a mismatch means (docs/design.md, decision 10): the word is read again, and if need be the
-// page copied anew, on the same core. If that comes out right, the hardware was wrong before:
-// faulty. So it is when a word of the device's own source changed, which was read back when it was
-// written and which nobody writes to. The same wrong value again is not_run, with what was seen. A
-// peer whose source is wrong is that peer's trouble: here not_run, naming the peer.
+// On a mismatch (docs/design.md, decision 10) the test reads the word again and, if it is still
+// wrong, copies the page again on the same core:
+//   faulty   the word is right now, or wrong in another way: the hardware was wrong before
+//   faulty   a word of the device's own source changed: the device read it back after writing it,
+//            and no other process writes there
+//   not_run  the same wrong value again; the detail has the values
+//   not_run  the peer's source is wrong: the peer's own test has to report it; the detail names the
+//            peer
+//
+// Thread safety: none; Run uses one thread per core and joins them.
 #pragma once
 
 #include <chrono>
@@ -28,17 +33,18 @@ namespace assay::driver {
 struct CopiesTest {
   std::vector<int> cores;
   std::chrono::milliseconds duration{0};
-  Fault fault;  // of this device and op, or none
+  Fault fault;  // the fault planted for this device and op, or none
 };
 
 class Copies {
  public:
-  // Makes and fills this device's buffer, from the device's own cores: its memory is near them.
+  // Creates this device's buffer and fills it from the device's own cores, so that its memory is
+  // near them.
   static Result<std::unique_ptr<Copies>> Prepare(CopiesTest test, const P2pGroup& group);
 
   const std::string& blob() const { return own_.token(); }
 
-  // REQUIRES: blobs.size() == number of members. Once.
+  // REQUIRES: blobs.size() == number of members. Call it once.
   OpReport Run(const std::vector<std::string>& blobs, Progress* progress);
 
  private:

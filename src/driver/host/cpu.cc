@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kCpusMax = 1 << 16;
 
-// cpu_set_t of any size: machines with more than 1024 processors exist.
+// A cpu_set_t of any size: some machines have more than 1024 processors.
 class CpuSet {
  public:
   explicit CpuSet(int cpus)
@@ -31,7 +31,7 @@ class CpuSet {
   std::vector<cpu_set_t> words_;
 };
 
-// 0, or the errno.
+// Returns 0 or an errno value.
 int PinThisThread(int core) {
   CpuSet set(core + 1);
   CPU_SET_S(static_cast<std::size_t>(core), set.bytes(), set.data());
@@ -41,7 +41,7 @@ int PinThisThread(int core) {
 }  // namespace
 
 Result<std::vector<int>> AllowedCores() {
-  // The call fails with EINVAL while the set is smaller than the kernel's.
+  // The call fails with EINVAL if the set is smaller than the kernel's.
   for (int cpus = 1024; cpus <= kCpusMax; cpus *= 2) {
     CpuSet set(cpus);
     if (sched_getaffinity(0, set.bytes(), set.data()) != 0) {
@@ -106,7 +106,8 @@ Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds durat
   const auto begin = std::chrono::steady_clock::now();
   StopSign stop(begin + duration);
   std::atomic<std::size_t> ended = 0;
-  std::vector<int> pin_errors(cores.size(), 0);  // each thread its own; read after the join
+  // Each thread writes only its own element; they are read after the join.
+  std::vector<int> pin_errors(cores.size(), 0);
   std::vector<std::thread> threads;
   Status status;
   for (std::size_t i = 0; i < cores.size(); ++i) {
@@ -123,7 +124,7 @@ Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds durat
       threads.emplace_back(body);
     } catch (const std::system_error& error) {
       stop.Raise();
-      status = ExhaustedError("cannot make a thread for core " + std::to_string(cores[i]) + ": " +
+      status = ExhaustedError("cannot start a thread for core " + std::to_string(cores[i]) + ": " +
                               error.what());
       break;
     }

@@ -1,6 +1,6 @@
-// The cores a device is made of, and running work on them.
+// Divides the machine's cores among devices and runs work on them.
 //
-// Thread safety: functions; RunOnCores is called from one thread at a time.
+// Thread safety: any thread, except RunOnCores: one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -16,28 +16,30 @@
 
 namespace assay::driver {
 
-// Cores this process may run on (its affinity, so cpusets count), ascending.
+// The cores that this process may run on, ascending: its affinity, which respects cpusets.
 Result<std::vector<int>> AllowedCores();
 
-// `cores` in `parts` neighbouring sets whose sizes differ by at most one; with more parts than
-// cores, parts share them in turn. REQUIRES: cores not empty, parts > 0.
+// Splits `cores` into `parts` sets of neighbouring cores, whose sizes differ by at most one. With
+// more parts than cores, each part is one core, assigned in rotation. REQUIRES: cores is not empty,
+// parts > 0.
 std::vector<std::vector<int>> SplitCores(const std::vector<int>& cores, std::int32_t parts);
 
-// "0-3,8" for people.
+// The cores as text, such as "0-3,8".
 std::string CoresText(const std::vector<int>& cores);
 
-// What /proc/cpuinfo calls the processor, or "".
+// The processor's name in /proc/cpuinfo, or empty.
 std::string CpuName();
 
-// When work on the cores should stop. Work looks at it between two steps of some milliseconds, and
-// does one whole round even when the time is over: a test that did nothing must not end well.
+// Tells the threads of RunOnCores when to stop. Work checks it between steps of a few milliseconds
+// each. It completes one round even after the deadline, because a test that did nothing must not
+// succeed.
 class StopSign {
  public:
   explicit StopSign(std::chrono::steady_clock::time_point deadline) : deadline_(deadline) {}
   bool Seen(std::int64_t round) const {
     return Raised() || (round > 1 && std::chrono::steady_clock::now() >= deadline_);
   }
-  // Relaxed: it carries no data, what a thread found is read after it was joined.
+  // Relaxed: the flag publishes no data; a thread's results are read after it was joined.
   bool Raised() const { return stop_.load(std::memory_order_relaxed); }
   void Raise() { stop_.store(true, std::memory_order_relaxed); }
 
@@ -46,9 +48,9 @@ class StopSign {
   std::atomic<bool> stop_ = false;
 };
 
-// Runs work(i, stop) in one thread per core, pinned to cores[i], until every one has returned;
-// meanwhile progress (nullptr: nobody) is told how much of `duration` has gone. An error when a
-// thread could not be made or pinned; then no work was done that counts.
+// Runs work(i, stop) in one thread per core, pinned to cores[i], and returns after every thread has
+// ended. Meanwhile it reports the elapsed share of `duration` to `progress`, if not nullptr. Fails
+// if a thread could not be started or pinned; then the results of the work must not be used.
 Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds duration,
                   std::string_view text, Progress* progress,
                   const std::function<void(std::size_t, StopSign*)>& work);

@@ -1,8 +1,8 @@
-// A fault planted in the host driver's own results, so that a test, or an operator who doubts the
-// test, can see that it is found: `DEVICE:OP=KIND@ROUND`, such as `1:aic=flip@3`.
+// A fault planted in the host driver's own results, to prove that a test detects it:
+// `DEVICE:OP=KIND@ROUND`, such as `1:aic=flip@3`.
 //
-//   flip    one bit of one result is wrong once: found, computed anew, right -> faulty
-//   stuck   the same bit is wrong each time: found, but not shown to be the hardware -> not_run
+//   flip    one bit of one result is wrong once, and right when repeated -> faulty
+//   stuck   the same bit is wrong each time: not shown to be a hardware fault -> not_run
 //   source  (p2p) one bit of the device's own source buffer changes -> faulty
 //   answer  (aic) the known-answer test fails -> not_run; its round is not used
 //
@@ -28,7 +28,7 @@ struct Fault {
   bool Is(FaultKind wanted, std::int64_t now) const { return kind == wanted && round == now; }
 };
 
-// "" is no fault. kInvalid says what is wrong and what is allowed.
+// An empty text means no fault. kInvalid shows the text and the allowed form.
 Result<Fault> ParseFault(std::string_view text);
 
 }  // namespace assay::driver

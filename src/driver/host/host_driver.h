@@ -1,4 +1,5 @@
-// The machine's own CPU and memory, for real: its allowed cores in disjoint sets, each a device.
+// The driver that really tests the machine's own CPU and memory. Each device is a set of the cores
+// that this process may run on (cpu.h, SplitCores).
 //
 // aic: exact matrix products (products.h). p2p: pattern-checked copies between the devices' buffers
 // (copies.h). There is no voltage that a test could leave changed.

@@ -17,8 +17,9 @@ const Kernel* const kKernels[] = {&kKernelX86V4, &kKernelX86V3, &kKernelX86V2, n
 
 namespace {
 
-// The builtin knows what the operating system saves on a switch, but in the oldest compiler we
-// serve not the levels by name, nor these single features of them.
+// __builtin_cpu_supports accounts for the registers that the operating system saves on a context
+// switch. But in the oldest supported compiler it has neither the levels by name nor the single
+// features tested here.
 bool HasBits(unsigned leaf, unsigned ecx_bits) {
   unsigned eax = 0;
   unsigned ebx = 0;

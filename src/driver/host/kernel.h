@@ -1,10 +1,12 @@
 // Matrix products, compiled once per instruction-set level of the processor.
 //
 // kernel_level.cc is compiled once for each level, each time with the template library's namespace
-// renamed, so that the linker cannot take an inline function of one level for another (it keeps one
-// of several equal names; the one with AVX-512 in it would end the process on other machines).
+// renamed. Otherwise the linker, which keeps one of several equal names, could use one level's
+// inline function for another; one with AVX-512 in it would end the process on other machines.
 //
-// This header is included by those files too, so it must stay free of anything inline.
+// Those objects include this header too, so it must not contain anything inline.
+//
+// Thread safety: any thread; functions and constants only.
 #pragma once
 
 namespace assay::driver {
@@ -16,13 +18,15 @@ struct Kernel {
   void (*multiply_f64)(const double* a, const double* b, double* c, int n);
 };
 
-// What this build has, the fastest first, whether or not this CPU can run it; ends with nullptr.
+// All kernels of this build, the fastest first, whether or not this CPU can run them. Ends with
+// nullptr.
 extern const Kernel* const kKernels[];
 
-// Whether this CPU, and the operating system under it, can run `kernel`.
+// True if this CPU and the operating system can run `kernel`.
 bool CanRun(const Kernel& kernel);
 
-// The kernel named `level`, or the fastest for "". nullptr: not known, or not for this CPU.
+// The kernel named `level`; if `level` is empty, the fastest that this CPU can run. nullptr:
+// unknown, or this CPU cannot run it.
 const Kernel* FindKernel(const char* level);
 
 }  // namespace assay::driver

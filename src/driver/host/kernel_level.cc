@@ -1,5 +1,5 @@
-// Compiled once per level; meson.build says with which instructions, and defines `Eigen` as a name
-// of the level's own. See kernel.h.
+// Compiled once per level: meson.build sets the instructions and defines `Eigen` as a name of the
+// level's own. See kernel.h.
 #include <Eigen/Core>
 
 #include "driver/host/kernel.h"

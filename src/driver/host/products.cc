@@ -14,17 +14,17 @@ namespace {
 constexpr int kProblemsPerType = 3;
 constexpr std::size_t kElements = std::size_t{kMatrixSize} * kMatrixSize;
 
-// The largest operands whose sums of kMatrixSize products stay exact: below 2^24 and 2^53.
+// The largest operands for which sums of kMatrixSize products stay exact: below 2^24 and 2^53.
 constexpr std::int32_t kOperandMaxF32 = 255;
 constexpr std::int32_t kOperandMaxF64 = (1 << 22) - 1;
 static_assert(std::int64_t{kMatrixSize} * kOperandMaxF32 * kOperandMaxF32 < std::int64_t{1} << 24);
 static_assert(std::int64_t{kMatrixSize} * kOperandMaxF64 * kOperandMaxF64 < std::int64_t{1} << 53);
 
-// splitmix64: small, and the same everywhere.
+// splitmix64: small, and gives the same numbers on every machine.
 class Numbers {
  public:
   explicit Numbers(std::uint64_t seed) : state_(seed) {}
-  // Evenly in [-max, max].
+  // A uniformly distributed number in [-max, max].
   std::int32_t Next(std::int32_t max) {
     state_ += 0x9E3779B97F4A7C15;
     std::uint64_t z = state_;
@@ -82,7 +82,7 @@ void FlipBit(std::vector<Real>* values) {
   bytes[1] = static_cast<unsigned char>(bytes[1] ^ 0x10);
 }
 
-// The first element that differs, for people. REQUIRES: there is one.
+// Text that shows the first element that differs. REQUIRES: there is one.
 template <class Real>
 std::string DescribeDifference(const std::vector<Real>& expected, const std::vector<Real>& got) {
   std::size_t at = 0;
@@ -95,7 +95,8 @@ std::string DescribeDifference(const std::vector<Real>& expected, const std::vec
   return text;
 }
 
-// What one core's thread does and finds; read by others after it was joined.
+// The part of the test that one core's thread runs. Other threads read the results only after they
+// have joined it.
 class CoreTest {
  public:
   CoreTest(const Problems& problems, const Kernel& kernel, int core, Fault fault)
@@ -170,8 +171,8 @@ class CoreTest {
       stop->Raise();
     } else if (faulty_.empty()) {
       faulty_ = what + (SameBits(problem.product, results->again)
-                            ? "; computed anew on the same core it is right"
-                            : "; computed anew on the same core it is wrong in another way");
+                            ? "; computed again on the same core it is right"
+                            : "; computed again on the same core it is wrong in another way");
     }
   }
 
@@ -225,8 +226,8 @@ OpReport Judge(const std::vector<CoreTest>& cores, const ProductsTest& test) {
   if (!repeated.empty()) {
     return {OutcomeCode::kNotRun,
             repeated +
-                "; the same again when computed anew on the same core, so it is not shown "
-                "to be the hardware (" +
+                "; computed again on the same core it has the same wrong value, so it is not shown "
+                "to be a hardware fault (" +
                 done + ")"};
   }
   return {OutcomeCode::kOk, done};
@@ -259,7 +260,7 @@ OpReport RunProducts(const ProductsTest& test, Progress* progress) {
   const Problems problems = MakeProblems();
   if (HashOf(problems) != kKnownAnswer) {
     return {OutcomeCode::kNotRun,
-            "known-answer test failed: integer arithmetic on this machine gives other products"};
+            "known-answer test failed: integer arithmetic on this machine gives wrong products"};
   }
   std::vector<CoreTest> cores;
   cores.reserve(test.cores.size());

@@ -1,13 +1,16 @@
 // The host's aic test: matrix products on every core of a device, compared bit for bit.
 //
-// Operands are integers so small that every sum of products is exact in the float type, whatever
-// the order of the additions and with or without fused multiply-add. So each instruction-set level
-// has to give the very bits that integer arithmetic gives.
+// The operands are integers so small that every sum of products is exact in the float type, in any
+// order of the additions and with or without fused multiply-add. So each instruction-set level must
+// give exactly the bits that integer arithmetic gives.
 //
-// What a mismatch means (docs/design.md, decision 10): the product is computed anew on the same
-// core. If that differs from the first result, the hardware was wrong once: faulty. If it is wrong
-// in the same way again, nothing tells a defect of the core from one of this program: not_run, with
-// what was seen. Before anything counts, each core has to pass a known-answer test.
+// On a mismatch (docs/design.md, decision 10) the test computes the product again on the same core:
+//   faulty   the second result differs from the first: the hardware was wrong once
+//   not_run  the same wrong result again: it could be a defect of the core or of this program; the
+//            detail has the values
+// Each core must first pass a known-answer test; otherwise the op is not_run.
+//
+// Thread safety: none; RunProducts uses one thread per core and joins them.
 #pragma once
 
 #include <chrono>
@@ -34,21 +37,20 @@ struct Problems {
   std::vector<Problem<double>> f64;
 };
 
-// Always the same ones. Takes some 50 ms and 4 MB.
+// Returns the same problems every time. Takes about 50 ms and 4 MB.
 Problems MakeProblems();
 
-// Over the bits of all products, in order.
+// A hash over the bits of all products, in order.
 std::uint64_t HashOf(const Problems& problems);
 
-// HashOf(MakeProblems()), computed beforehand by another program in unbounded integers: the known
-// answer.
+// The known answer: HashOf(MakeProblems()) as another program computed it in unbounded integers.
 inline constexpr std::uint64_t kKnownAnswer = 0x6EA1EF65335B7B6D;
 
 struct ProductsTest {
   std::vector<int> cores;
   const Kernel* kernel = nullptr;
   std::chrono::milliseconds duration{0};
-  Fault fault;  // of this device and op, or none
+  Fault fault;  // the fault planted for this device and op, or none
 };
 
 OpReport RunProducts(const ProductsTest& test, Progress* progress);

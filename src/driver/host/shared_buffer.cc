@@ -32,7 +32,7 @@ struct Header {
 };
 constexpr std::size_t kOpenedByAt = 1024;  // in the header's page
 static_assert(sizeof(Header) <= kOpenedByAt && kOpenedByAt + kMembersMax <= kPageBytes);
-static_assert(std::atomic_ref<char>::is_always_lock_free);  // so it works between processes
+static_assert(std::atomic_ref<char>::is_always_lock_free);  // needed between processes
 
 std::size_t BufferBytes(std::size_t members) {
   return kPageBytes + kSourceBytes + (members - 1) * SlotBytes(members);
@@ -67,7 +67,7 @@ bool ParseToken(std::string_view text, Token* token) {
          token->pid > 0 && token->fd >= 0;
 }
 
-// A descriptor that is closed unless it was taken.
+// Closes its descriptor unless Take() has released it.
 class Fd {
  public:
   explicit Fd(int fd) : fd_(fd) {}
@@ -112,7 +112,7 @@ Result<SharedBuffer> SharedBuffer::Create(std::size_t members, std::size_t owner
   };
   Fd fd(memfd_create("assay-p2p", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (fd.get() < 0) return error("memfd_create");
-  // Reserved now: running out of memory later would be a signal, not an error.
+  // Reserve the memory now: running out of it later would raise a signal instead of an error.
   const int reserved = posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
   if (reserved != 0) {
     errno = reserved;
@@ -143,14 +143,14 @@ Result<SharedBuffer> SharedBuffer::OpenPeer(std::string_view text, std::size_t m
     return InvalidError("'" + Printable(text, 60) + "' does not name a buffer");
   }
   const std::string path = "/proc/" + std::to_string(token.pid) + "/fd/" + std::to_string(token.fd);
-  // Not blocking: a number that has been reused may name a pipe by now.
+  // Non-blocking: a descriptor number that has been reused may name a pipe now.
   Fd fd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return UnavailableError("cannot open " + path + ": " + ErrnoText());
   const std::size_t bytes = BufferBytes(members);
   struct stat about {};
   if (fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
       about.st_size != static_cast<off_t>(bytes) || fcntl(fd.get(), F_GET_SEALS) != kSeals) {
-    return UnavailableError(path + " is not the buffer it was (its process has ended?)");
+    return UnavailableError(path + " is no longer a p2p buffer (has its process ended?)");
   }
   SharedBuffer buffer;
   buffer.mapping_ = Mapping(fd.get(), bytes);
@@ -160,14 +160,14 @@ Result<SharedBuffer> SharedBuffer::OpenPeer(std::string_view text, std::size_t m
   Header header;
   std::memcpy(&header, buffer.mapping_.data(), sizeof header);
   if (header != Header{kMagic, token.seed, members, owner}) {
-    return UnavailableError(path + " is another buffer (its process has ended?)");
+    return UnavailableError(path + " is a different p2p buffer (has its process ended?)");
   }
   buffer.members_ = members;
   buffer.owner_ = owner;
   buffer.slot_bytes_ = SlotBytes(members);
   buffer.seed_ = token.seed;
   buffer.token_ = text;
-  // Relaxed: it tells that the memory is mapped here, and nothing about what is in it.
+  // Relaxed: the byte only reports that this process has mapped the memory; it publishes no data.
   std::atomic_ref<char>(*buffer.OpenedBy(opener)).store(1, std::memory_order_relaxed);
   return buffer;
 }

@@ -1,14 +1,18 @@
-// The buffer of a host device that its peers copy from and into: memory shared between worker
-// processes.
+// The buffer of a host device, in memory shared between worker processes: its peers copy from it
+// and into it.
 //
 //   header | source: a known pattern, written once | slots: one per peer, written by that peer only
 //
-// The header's page also has a byte for every member, which that member sets when it has opened the
-// buffer.
+// The header's page also has a byte for every member, which that member sets after it has opened
+// the buffer.
 //
-// The file has no name anywhere; a peer opens it through the owner's /proc entry, from the numbers
-// in the token. Its size is sealed, so a mapping cannot be cut under a reader, and it lives on in
-// the peers' mappings when its owner has ended.
+// The file has no name; a peer opens it through the owner's /proc entry, with the numbers in the
+// token. Its size is sealed, so no process can truncate it under a reader.
+//
+// Thread safety: threads may read and write disjoint parts of the memory; everything else from one
+// thread.
+// Lifetime: peers can open the buffer while its owner has it open. Their mappings remain valid
+// after the owner has ended.
 #pragma once
 
 #include <cstddef>
@@ -26,20 +30,22 @@ inline constexpr std::size_t kMembersMax = 1024;
 inline constexpr std::size_t kSourceBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kSourceWords = kSourceBytes / sizeof(std::uint64_t);
 
-// Word `index` of the pattern; differs at every index, and toggles most bits from one to the next.
+// Word `index` of the pattern. It differs at every index, and most bits toggle from one index to
+// the next.
 inline std::uint64_t PatternWord(std::uint64_t seed, std::uint64_t index) {
   const std::uint64_t x = seed + index * 0x9E3779B97F4A7C15;
   return x ^ (x >> 32);
 }
 
-// What a slot holds, for a group of `members`: all slots of a buffer together are about one source.
+// The size of a slot in a group of `members`. All slots of a buffer together are about as large as
+// its source.
 std::size_t SlotBytes(std::size_t members);
 
-// Memory that this process maps, or nothing.
+// Owns a shared mapping of a file, or nothing.
 class Mapping {
  public:
   Mapping() = default;
-  Mapping(int fd, std::size_t bytes);  // data() is nullptr when it failed; errno says why
+  Mapping(int fd, std::size_t bytes);  // on failure data() is nullptr and errno has the reason
   ~Mapping();
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;
@@ -53,12 +59,12 @@ class Mapping {
 
 class SharedBuffer {
  public:
-  // A new buffer of this process, its memory reserved. The pattern is not written yet.
+  // Creates a buffer of this process and reserves its memory. Does not write the pattern.
   // REQUIRES: 2 <= members <= kMembersMax.
   static Result<SharedBuffer> Create(std::size_t members, std::size_t owner);
 
-  // The buffer of member `owner` that `token` names, for member `opener`. The error tells what is
-  // wrong, not whose it is.
+  // Opens the buffer of member `owner` that `token` names, on behalf of member `opener`. The error
+  // does not name the owner; the caller adds that.
   static Result<SharedBuffer> OpenPeer(std::string_view token, std::size_t members,
                                        std::size_t owner, std::size_t opener);
 
@@ -69,8 +75,8 @@ class SharedBuffer {
   const std::string& token() const { return token_; }
   std::uint64_t seed() const { return seed_; }
   char* source() const { return mapping_.data() + kPageBytes; }
-  // Of a buffer of this process: every other member has opened it, or its process, known from its
-  // token, is gone. REQUIRES: tokens[i] is member i's.
+  // True if every other member has opened this buffer or its process, known from its token, has
+  // exited. REQUIRES: Create made this buffer, and tokens[i] is member i's.
   bool OpenedOrGone(const std::vector<std::string>& tokens) const;
 
   // The slot that member `peer` writes. REQUIRES: peer is not the owner.
@@ -81,7 +87,7 @@ class SharedBuffer {
   char* OpenedBy(std::size_t member) const;
 
   Mapping mapping_;
-  int fd_ = -1;  // own buffers only: peers reach it while it is open
+  int fd_ = -1;  // only in the owner: peers can open the buffer while it is open
   std::size_t members_ = 0;
   std::size_t owner_ = 0;
   std::size_t slot_bytes_ = 0;

@@ -34,7 +34,7 @@ constexpr int kSteps = 4;  // of progress in an op
 }
 
 void WriteText(int fd, const std::string& text) {
-  // Whether anybody reads it is not this call's business.
+  // A failed write is ignored: no caller depends on the text being read.
   [[maybe_unused]] const auto written = write(fd, text.data(), text.size());
 }
 
@@ -50,7 +50,8 @@ std::string BlobOf(const P2pMember& member) {
   return "sim rank " + std::to_string(member.rank) + " device " + std::to_string(member.device);
 }
 
-// What ends or blocks the process, for whichever call; returns for every other outcome.
+// Performs the outcomes that end or block the process, the same way for every call. Returns for
+// every other outcome.
 void Misbehave(SimOutcome outcome, const std::string& what, int frame_fd) {
   switch (outcome) {
     case SimOutcome::kHang:
@@ -64,7 +65,7 @@ void Misbehave(SimOutcome outcome, const std::string& what, int frame_fd) {
       WriteText(STDERR_FILENO, "sim: exit planned in " + what + "\n");
       _exit(kExitStatus);
     case SimOutcome::kGarbage:
-      WriteText(frame_fd, "this is no frame at all");
+      WriteText(frame_fd, "this is not a frame at all");
       Hang();
     case SimOutcome::kOk:
     case SimOutcome::kNotRun:
@@ -97,7 +98,7 @@ class SimDevice : public Device {
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       if (i >= blobs.size() || blobs[i] != BlobOf(group.members[i])) {
         return {OutcomeCode::kNotRun, "sim: rank " + std::to_string(group.members[i].rank) +
-                                          " gave nothing, or something wrong, to connect with"};
+                                          " supplied no connection data, or wrong data"};
       }
     }
     return Run(SimCall::kP2p, "p2p over " + std::to_string(group.members.size()) + " devices",
@@ -112,7 +113,7 @@ class SimDevice : public Device {
     for (int step = 0; step < kSteps; ++step) {
       progress->Report(100 * step / kSteps, "sim: " + what);
       std::this_thread::sleep_for(time / kSteps);
-      // In the middle, so that it comes after the op was reported as started and before its end.
+      // In the middle: after the op was reported as started and before it ends.
       if (step == kSteps / 2) Misbehave(outcome, what, frame_fd_);
     }
     if (outcome == SimOutcome::kSpew) Spew();

@@ -1,7 +1,7 @@
-// A driver without hardware: every call takes the time and ends the way it was told to. It is how
-// an operator tries alarms and how tests get every outcome.
+// A driver without hardware: a plan (sim_plan.h) sets how long each call takes and how it ends. An
+// operator uses it to try out alarms, and tests use it to get every outcome.
 //
-// A p2p test does check that each member was given what the others returned from PrepareP2p.
+// A p2p test checks that each member receives what the others returned from PrepareP2p.
 #pragma once
 
 #include <memory>

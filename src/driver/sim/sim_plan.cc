@@ -22,7 +22,7 @@ constexpr CallName kCalls[] = {{"open", SimCall::kOpen},
 struct OutcomeName {
   std::string_view name;
   SimOutcome outcome;
-  bool only_ops;  // makes no sense for open, prepare and safe
+  bool only_ops;  // allowed only for aic and p2p
 };
 constexpr OutcomeName kOutcomes[] = {{"ok", SimOutcome::kOk, true},
                                      {"not_run", SimOutcome::kNotRun, true},
@@ -96,15 +96,15 @@ Result<Entry> ParseEntry(std::string_view text, std::int32_t devices) {
   }
   if (!known_call) {
     return EntryError(text,
-                      "unknown call '" + Printable(call, 20) + "'; known are " + AllowedCalls());
+                      "unknown call '" + Printable(call, 20) + "'; calls are " + AllowedCalls());
   }
   for (const OutcomeName& known : kOutcomes) {
     if (known.name != outcome || (known.only_ops && !IsOp(entry.call))) continue;
     entry.outcome = known.outcome;
     return entry;
   }
-  return EntryError(text, "'" + Printable(outcome, 20) + "' is no outcome of " + std::string(call) +
-                              "; allowed are " + AllowedOutcomes(entry.call));
+  return EntryError(text, "'" + Printable(outcome, 20) + "' is not an outcome of " +
+                              std::string(call) + "; allowed are " + AllowedOutcomes(entry.call));
 }
 
 }  // namespace
@@ -117,11 +117,11 @@ Result<SimPlan> SimPlan::Parse(std::string_view text, std::int32_t devices) {
     Result<Entry> entry = ParseEntry(part, devices);
     if (!entry.ok()) return entry.status();
     if (!plan.entries_.emplace(std::pair(entry->device, entry->call), entry->outcome).second) {
-      return EntryError(part, "this device and call have an entry already");
+      return EntryError(part, "this device and call already have an entry");
     }
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);
-    if (text.empty()) return EntryError("", "nothing after the last comma");
+    if (text.empty()) return EntryError("", "no entry after the last comma");
   }
   return plan;
 }

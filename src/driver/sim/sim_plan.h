@@ -1,9 +1,11 @@
-// What the sim driver is told to do: `3:aic=faulty,5:p2p=hang,6:aic=crash,2:open=fail`.
+// The plan of the sim driver: `3:aic=faulty,5:p2p=hang,6:aic=crash,2:open=fail`.
 //
-// An entry is DEVICE:CALL=OUTCOME; what is not named is ok.
+// An entry is DEVICE:CALL=OUTCOME. A call without an entry succeeds.
 //   CALL     open, aic, prepare (of the p2p test), p2p, safe (making the device safe)
-//   OUTCOME  aic, p2p:  ok, not_run, faulty, voltage, slow, spew, or one of those below
-//            every call: fail, hang, hang_voltage, crash, crash_voltage, exit, garbage
+//   OUTCOME  every call:    fail, hang, hang_voltage, crash, crash_voltage, exit, garbage
+//            aic, p2p also: ok, not_run, faulty, voltage, slow, spew
+//
+// Thread safety: none; a plan is constant after Parse.
 #pragma once
 
 #include <cstdint>
@@ -23,25 +25,25 @@ enum class SimOutcome : std::uint8_t {
   kFaulty,        // code 2
   kVoltage,       // code 4, and the voltage stays changed
   kSlow,          // ok, after ten times the usual time
-  kSpew,          // ok, with 8 MiB of text on standard output and standard error
-  kFail,          // an error; of an op: code 1
+  kSpew,          // ok, after 8 MiB of text on standard output and standard error
+  kFail,          // an error; for an op, code 1
   kHang,          // never returns
   kHangVoltage,   // never returns, and the voltage stays changed
   kCrash,         // the process dies of SIGSEGV
-  kCrashVoltage,  // and the voltage stays changed
-  kExit,          // the process ends with status 7
-  kGarbage,       // writes what is no frame to the agent, then hangs
+  kCrashVoltage,  // the process dies of SIGSEGV, and the voltage stays changed
+  kExit,          // the process exits with status 7
+  kGarbage,       // writes an invalid frame to the agent, then never returns
 };
 
 class SimPlan {
  public:
-  // kInvalid names the entry, what is wrong with it and what is allowed.
+  // kInvalid names the entry, the mistake and the allowed values.
   static Result<SimPlan> Parse(std::string_view text, std::int32_t devices);
 
   SimOutcome For(std::int32_t device, SimCall call) const;
 
-  // Whether some op of this device leaves the voltage changed. MakeSafe runs in a process of its
-  // own that cannot know which op was begun, so the plan of the device decides.
+  // True if an op of this device leaves the voltage changed. MakeSafe runs in a separate process,
+  // which cannot tell which op had begun, so it depends on the device's plan alone.
   bool LeavesVoltageChanged(std::int32_t device) const;
 
  private:
