@@ -197,7 +197,7 @@ void Agent::RunOp(const WorkerKey& key, Op op) {
                        : world_.Delay(deadline / 2);
   const auto code = Fails(world_.faults.bad) ? static_cast<OutcomeCode>(world_.Below(kOutcomeCodes))
                                              : OutcomeCode::kOk;
-  Later(delay, WorkerOpDone{key, op, code, "said so"});
+  Later(delay, WorkerOpDone{key, op, code, "done"});
 }
 
 void Agent::Perform(const QuitWorker& effect) {

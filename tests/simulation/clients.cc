@@ -253,7 +253,7 @@ ReplyItem Clients::ItemOf(std::int32_t rank, Op op) {
   item.rank = std::to_string(rank);
   item.op = std::to_string(static_cast<int>(op));
   item.code = std::to_string(world_.Chance(world_.faults.bad) ? world_.Below(kOutcomeCodes) : 0);
-  item.text = "said-so, again";
+  item.text = "all-ok, again";
   if (!world_.Chance(world_.faults.strange / 4)) return item;
   std::string* const field[] = {&item.rank, &item.op, &item.code};
   const char* const nonsense[] = {"", "x", "-1", "7", "999", "99999999999999999999"};

@@ -16,7 +16,7 @@ LinkId Links::Connect(int agent) {
 }
 
 void Links::FromAgent(LinkId id, const AgentMessage& message) {
-  world_.Trace("agent says", [&] { return std::to_string(id) + ": " + Text(message); });
+  world_.Trace("from agent", [&] { return std::to_string(id) + ": " + Text(message); });
   // Hello is the first message of a stream and is sent only once, so it is not lost or repeated.
   const bool hello = std::holds_alternative<Hello>(message);
   Send(id, &Link::up, !hello, [this, id, message] { post(LinkSaid{id, message}); });

@@ -271,7 +271,7 @@ class Supervisor::Impl {
   std::set<std::int32_t> devices_;
   Spooled spooled_;
   std::map<RunId, NodeRun> runs_;  // same keys as spooled_
-  std::set<RunId> ended_;          // runs that ended on this link, the newest kEndedMax
+  std::set<RunId> ended_;  // runs that ended on this link; at most kEndedMax, lowest first out
   bool taken_up_ = false;
   bool link_up_ = false;
   bool stopping_ = false;

@@ -50,9 +50,9 @@ TEST_CASE("a client registers and subscribes with its id") {
 
 TEST_CASE("a role outside the whitelist is refused with the interface's text") {
   ClientsWorld world;
-  const Answer answer = world.Register("c", "Nobody");
+  const Answer answer = world.Register("c", "Other");
   CHECK(answer.status.code() == Code::kDenied);
-  CHECK(answer.status.text() == "role:Nobody is not in whitelist");
+  CHECK(answer.status.text() == "role:Other is not in whitelist");
   CHECK(world.Register("c", "").status.code() == Code::kDenied);
   CHECK(world.Register("c", std::string(20'000, 'r')).status.text().size() < 1000);
   for (const char* role : {"CCAgent", "DefaultUser1", "DefaultUser2", "FdAgent"}) {
@@ -62,9 +62,9 @@ TEST_CASE("a role outside the whitelist is refused with the interface's text") {
 
 TEST_CASE("subscribing with an unknown id or with another role is refused") {
   ClientsWorld world;
-  const StreamId unknown = world.Follow("nobody");
+  const StreamId unknown = world.Follow("unknown");
   CHECK(world.Ended(unknown).code() == Code::kNotFound);
-  CHECK(world.Ended(unknown).text() == "invalid clientId: nobody, please register first");
+  CHECK(world.Ended(unknown).text() == "invalid clientId: unknown, please register first");
   world.Register("c", "CCAgent");
   const StreamId other = world.Follow("c", "FdAgent");
   CHECK(world.Ended(other).code() == Code::kDenied);
@@ -135,7 +135,7 @@ TEST_CASE("the limit on subscriptions refuses new streams and registrations") {
   CHECK(world.Ended(a).code() == Code::kReplaced);
   world.Close(again);
   CHECK(world.Attached(world.Follow("c")));
-  world.Close(world.Follow("nobody"));
+  world.Close(world.Follow("unknown"));
 
   CHECK(world.Register("d").code == 429);  // two subscriptions are open again
 }

@@ -109,8 +109,8 @@ TEST_CASE("refusals have ClusterD's codes and texts") {
     return std::to_string(answer.code) + " " + answer.text;
   };
   StressRequested asked;
-  asked.job = "nobody";
-  CHECK(refused(asked) == "413 job:nobody not exist");
+  asked.job = "unknown";
+  CHECK(refused(asked) == "413 job:unknown not exist");
   asked.job = std::string(10'000, 'x');
   CHECK_THAT(refused(asked), Contains("not exist"));
   asked.job = "pending";
@@ -277,7 +277,7 @@ TEST_CASE("a subscriber is notified once, replies add up, repeats change nothing
   world.Reply("j", {{"1", "0", "2", "find fault - rank, bit"}});
   CHECK_THAT(world.RunOf(answer.run).message,
              Contains("stress test find fault, isolate node:map[a:{}],result:"));
-  CHECK(world.Reply("nobody", {}).code == 400);
+  CHECK(world.Reply("unknown", {}).code == 400);
   CHECK_THAT(world.Reply("j", {{"1", "0", "0", ""}}).text, Contains("no outcome was changed"));
 }
 

@@ -234,7 +234,7 @@ TEST_CASE("in random histories the signals reproduce the cluster's jobs", "[prop
         const auto before = board.find(signal.job.id);
         if (before != board.end()) {
           CHECK(before->second.change < signal.change);
-          // Two signals in succession of a job differ.
+          // Two consecutive signals of a job differ.
           const Signal& old = before->second;
           CHECK_FALSE((old.deleted == signal.deleted && old.state == signal.state &&
                        old.job == signal.job && old.created == signal.created &&

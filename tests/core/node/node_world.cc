@@ -155,7 +155,7 @@ void NodeWorld::RunOp(const WorkerKey& key, Op op) {
   const Ms delay = Chance(late_) ? deadline + Delay(assign.kill_grace + 2'000) : Delay(deadline);
   const auto code =
       Chance(700) ? OutcomeCode::kOk : static_cast<OutcomeCode>(Random(kOutcomeCodes));
-  WorkerSays(key, delay, WorkerOpDone{key, op, code, "said so"});
+  WorkerSays(key, delay, WorkerOpDone{key, op, code, "done"});
   if (Chance(repeat_)) WorkerSays(key, delay + Delay(2'000), WorkerOpDone{key, op, code, "again"});
 }
 
