@@ -1,5 +1,5 @@
-// The ceiling for fan-out: a gRPC callback server that does nothing but write one pre-serialised
-// message to every subscriber when it is called.
+// The ceiling for fan-out: a gRPC callback server that writes one pre-serialised message to every
+// subscriber at each StressTest call, and does nothing else.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -65,7 +65,7 @@ class BareService final : public BareBase {
   ByteBuffer ok_;
 };
 
-// Until standard input ends.
+// Serves until standard input ends.
 inline int Serve(int ranks) {
   BareService service(BytesOf(Notification(JobOf(ranks), ranks)));
   return ServeAlone(&service);

@@ -1,5 +1,5 @@
-// The ceiling for job signals: a gRPC callback server that writes the same message so many times to
-// every subscriber, each as soon as the last one is written, when somebody registers.
+// The ceiling for job signals: a gRPC callback server that, at each Register call, writes the same
+// message `times` times to every subscriber, each as soon as the previous write is done.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -42,7 +42,7 @@ class BareJobService final : public BareJobBase {
   ByteBuffer ok_;
 };
 
-// Until standard input ends.
+// Serves until standard input ends.
 inline int ServeSignals(int times, std::size_t table_bytes) {
   job::JobSummarySignal signal;
   signal.set_uuid("f81d4fae-7dec-41d0-a765-00a0c91e6bf6");

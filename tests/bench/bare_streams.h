@@ -1,5 +1,5 @@
-// The ceiling for fan-out: streams of a gRPC callback server that write one pre-serialised message,
-// as often as they are told, each time as soon as the last write is over.
+// The ceiling for fan-out: streams of a gRPC callback server that write one pre-serialised message
+// as often as requested, each as soon as the previous write is done.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -12,7 +12,7 @@
 
 namespace assay::bench {
 
-// Outlives its streams.
+// REQUIRES: outlives its streams.
 class BareStreams {
  public:
   explicit BareStreams(const ByteBuffer& message) : message_(message) {}

@@ -1,5 +1,5 @@
-// What src/lockfree would be with a mutex and a deque: the same hand-overs, to be measured beside
-// it. Not more than the benchmark needs.
+// The parts of src/lockfree with a mutex and a deque instead, to compare with in lockfree_bench.
+// Contains only what the benchmark needs.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class Mailbox {
   std::deque<T> items_;
 };
 
-// Queues that wait for a worker, as ReadyQueue, and the workers, as FanoutPool.
+// The counterpart of ReadyQueue (queues that wait for a worker) and FanoutPool (the workers).
 class Pool {
  public:
   Pool() = default;
@@ -140,7 +140,7 @@ class FanoutQueue : public FanoutTask {
  private:
   Pool* const ready_;
   std::mutex mutex_;
-  bool busy_ = false;  // ready, or with a worker
+  bool busy_ = false;  // in the pool's list, or run by a worker
   std::deque<Entry> entries_;
 };
 

@@ -1,4 +1,5 @@
-// What one hand-over of src/lockfree costs beside the same with a mutex and a deque, in turns.
+// Compares the cost of one hand-over in src/lockfree with the same using a mutex and a deque,
+// measured in turns.
 //
 // usage: lockfree_bench
 #include <algorithm>
@@ -28,9 +29,9 @@ namespace {
 constexpr int kTurns = 7;
 constexpr std::size_t kItems = 100'000;
 constexpr std::size_t kRoundTrips = 10'000;
-constexpr std::size_t kEntries = 5'000;  // that go to 64 streams each
+constexpr std::size_t kEntries = 5'000;  // each goes to kStreams streams
 constexpr std::size_t kStreams = 64;
-constexpr std::size_t kBatch = 256;  // as the control loop takes them
+constexpr std::size_t kBatch = 256;  // same as the control loop
 
 struct Event {
   std::unique_ptr<std::uint64_t> body;
@@ -141,7 +142,7 @@ class Job : public Parts::Queue {
   std::atomic<std::size_t> handled{0};
 
  private:
-  // Every write ends at once, on the worker: there is no network.
+  // Every write completes at once, on the worker: there is no network.
   void Handle(Body&& message) override {
     for (Stream<Parts>& stream : streams_) stream.Send(message);
     for (Stream<Parts>& stream : streams_) stream.box.WriteDone(true, &stream);
@@ -217,7 +218,8 @@ void Compare(const char* what, std::size_t operations, void (*ours)(), void (*th
 }  // namespace
 
 int main() {
-  // A process of one thread gets its mutexes and shared pointers without atomic operations.
+  // Keeps a second thread alive: in a process of one thread, mutexes and shared pointers use no
+  // atomic operations.
   std::mutex parked;
   parked.lock();
   std::thread second([&parked] { std::lock_guard guard(parked); });

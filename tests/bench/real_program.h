@@ -1,4 +1,5 @@
-// The program that a bench measures: a coordinator of its own, with files in a folder of its own.
+// The program that a benchmark measures: a coordinator process with its files in a temporary
+// folder.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +16,7 @@
 
 namespace assay::bench {
 
-inline constexpr int kDevices = 16;  // of a node: what the rank tables' 1.0 form has
+inline constexpr int kDevices = 16;  // per node, as in rank tables of version 1.0
 
 inline std::string RankTable(const std::string& job, int nodes) {
   std::string servers;
@@ -39,14 +40,15 @@ class RealProgram {
  public:
   explicit RealProgram(const std::string& binary)
       : binary_(binary),
-        // The shell is only for the redirection.
+        // /bin/sh only redirects standard error.
         child_({"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>" + (dir_ / "log"), binary,
                 "--role=coordinator", "--listen=127.0.0.1:0", "--db=" + (dir_ / "assay.db"),
                 "--port-file=" + (dir_ / "port"), "--reply-quiet=0s", "--agent-timeout=600s",
                 "--log-level=warn"}) {
     const Clock::time_point end = Clock::now() + std::chrono::seconds(30);
     while (address_.empty()) {
-      if (Clock::now() > end) Fail(binary + " does not serve:\n" + Log());
+      if (Clock::now() > end)
+        Fail(binary + " did not write its port file within 30 s; its log:\n" + Log());
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       std::ifstream(dir_ / "port") >> address_;
     }

@@ -1,11 +1,11 @@
-// Job signals in a burst: 64 subscribers, 20,000 changes of 200 jobs as fast as
-// `assay job status --stdin` gives them, until every subscriber has the exact final state of every
-// job. Beside it a bare gRPC callback server, a process of its own too, that writes messages of the
-// same size one after the other to as many streams. Then the same with one more subscriber that
-// does not read for 30 s.
+// Measures a burst of job signals: 64 subscribers and 20,000 changes of 200 jobs, as fast as
+// `assay job status --stdin` submits them, until every subscriber has the exact final state of
+// every job. The ceiling, measured in turns, is a bare gRPC callback server, also a process of its
+// own, that writes messages of the same size one after the other to as many streams. Then measures
+// the same with one more subscriber that does not read for 30 s.
 //
 // usage: signals_bench ASSAY_BINARY    (files go to TMPDIR)
-//        signals_bench --serve TIMES BYTES   the bare server; it is what the first form starts
+//        signals_bench --serve TIMES BYTES   the bare server, which the first form starts
 #include <unistd.h>
 
 #include <atomic>
@@ -30,17 +30,17 @@ using namespace assay::bench;
 
 namespace {
 
-constexpr int kTurns = 3;  // of which the median counts
+constexpr int kTurns = 3;  // figures are medians of these
 constexpr int kSubscribers = 64;
 constexpr int kJobs = 200;
 constexpr int kChanges = 20'000;
 constexpr auto kPause = std::chrono::seconds(30);
-constexpr auto kQuiet = std::chrono::milliseconds(300);  // nothing came for so long: it is over
+constexpr auto kQuiet = std::chrono::milliseconds(300);  // a burst has ended after this silence
 const std::string kRegister = "/job.Job/Register";
 const std::string kSubscribe = "/job.Job/SubscribeJobSummarySignal";
 const char* const kStates[] = {"pending", "running", "complete", "failed"};
 
-using States = std::map<std::string, std::string>;  // of jobs
+using States = std::map<std::string, std::string>;  // job -> state
 
 std::string JobNamed(int number) { return "job-" + std::to_string(number); }
 
@@ -52,12 +52,12 @@ double RssMib(pid_t pid) {
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-// What a follower knows, and when it last learned something.
+// A subscriber: the newest state of each job it has received, and when the last message arrived.
 class Follower final : public CountedStream {
  public:
   Follower(Group* group, bool paused) : CountedStream(group), paused_(paused) {}
 
-  // REQUIRES: paused when it was made, and a message has come since.
+  // REQUIRES: created paused, and a message has arrived since.
   void EndPause() {
     paused_ = false;
     ReadOn();
@@ -117,7 +117,8 @@ class Followers {
     group_.opened.Wait(1, "a subscriber");
     return followers_.back().get();
   }
-  // Those that read, at the time of their last message.
+  // Waits until every follower except `but` has `states` and no message has arrived for kQuiet.
+  // Returns the time of the last message.
   Clock::time_point AwaitAll(const States& states, const Follower* but) {
     const Clock::time_point end = Clock::now() + kPatience;
     for (;;) {
@@ -129,7 +130,7 @@ class Followers {
         last = std::max(last, follower->Last());
       }
       if (all && Clock::now() - last > kQuiet) return last;
-      if (Clock::now() > end) Fail("not all subscribers came to know the final states");
+      if (Clock::now() > end) Fail("not all subscribers received the final states within 120 s");
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
@@ -168,13 +169,14 @@ class Followers {
 
 struct Figures {
   double given_ms = 0;  // until `job status --stdin` had its last answer
-  double known_ms = 0;  // until the last subscriber knew the last state
+  double known_ms = 0;  // until the last subscriber had the last state
   double messages = 0;
   double per_second = 0;
-  double cpu_us = 0;  // of the server, for each message
+  double cpu_us = 0;  // processor time of the server per message
 };
 
-// Every line is a change: a job's states follow each other in a circle.
+// A burst of job state changes. Every line is a change: a job's next state always differs from its
+// present one.
 class Burst {
  public:
   explicit Burst(RealProgram* real) : real_(*real) {
@@ -203,7 +205,7 @@ class Burst {
  private:
   RealProgram& real_;
   std::mt19937 random_{1};
-  std::map<int, int> at_;  // of each job, from running on
+  std::map<int, int> at_;  // job -> index in kStates; jobs start as running
 };
 
 Figures Turn(RealProgram* real, Burst* burst, Followers* followers, const Follower* but) {
@@ -223,7 +225,7 @@ Figures Turn(RealProgram* real, Burst* burst, Followers* followers, const Follow
   return figures;
 }
 
-// Subscribers of the bare server count only.
+// A subscriber of the bare server; only counts messages.
 class BareFollower final : public CountedStream {
  public:
   using CountedStream::CountedStream;
@@ -233,8 +235,9 @@ class BareFollower final : public CountedStream {
     if (ok) group_->opened.Add(1);
   }
   void Came(const ByteBuffer& bytes) override {
-    // What the others do with a message, too.
-    if (Parsed<job::JobSummarySignal>(bytes).jobid().empty()) group_->came.Broke("no job");
+    // Parsed because Follower parses each message too: equal cost for the client.
+    if (Parsed<job::JobSummarySignal>(bytes).jobid().empty())
+      group_->came.Broke("a signal has no job id");
     group_->came.Add(1, bytes.Length());
   }
 };
@@ -242,7 +245,7 @@ class BareFollower final : public CountedStream {
 Figures Bare(const std::string& self, int times, std::size_t table_bytes) {
   Child server({self, "--serve", std::to_string(times), std::to_string(table_bytes)});
   std::string address;
-  if (!server.ReadLine(&address)) Fail("the bare server does not start");
+  if (!server.ReadLine(&address)) Fail("the bare server did not print its address");
   Group group;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs;
   std::vector<std::unique_ptr<BareFollower>> followers;
@@ -312,10 +315,9 @@ int Bench(const std::string& self, const std::string& binary) {
   std::printf("\n%d changes of %d jobs in a burst, %d subscribers on %d connections\n", kChanges,
               kJobs, kSubscribers, kSubscribers);
   Heading("assay", "bare gRPC");
-  std::printf("  %-52s %11.1f %11s %7s  ms\n", "changes given and acknowledged", one.given_ms, "",
-              "");
-  Row("first given to last subscriber knowing the last state", "ms", one.known_ms,
-      ceiling.known_ms);
+  std::printf("  %-52s %11.1f %11s %7s  ms\n", "changes submitted and acknowledged", one.given_ms,
+              "", "");
+  Row("first change to last subscriber with the last state", "ms", one.known_ms, ceiling.known_ms);
   Row("messages delivered", "", one.messages, ceiling.messages);
   Row("messages a second", "/s", one.per_second, ceiling.per_second);
   Row("server's processor time for a message", "us", one.cpu_us, ceiling.cpu_us);
@@ -331,8 +333,8 @@ int Bench(const std::string& self, const std::string& binary) {
   const Figures two = Middle(beside);
   std::printf("\nthe same beside a subscriber that does not read for 30 s\n");
   Heading("with it", "without");
-  Row("changes given and acknowledged", "ms", two.given_ms, one.given_ms);
-  Row("first given to last other knowing the last state", "ms", two.known_ms, one.known_ms);
+  Row("changes submitted and acknowledged", "ms", two.given_ms, one.given_ms);
+  Row("first change to last other with the last state", "ms", two.known_ms, one.known_ms);
   Row("server's processor time for a message", "us", two.cpu_us, one.cpu_us);
   std::this_thread::sleep_until(pause + kPause);
   const States final = burst.Prepare();
@@ -340,7 +342,7 @@ int Bench(const std::string& self, const std::string& binary) {
   const Clock::time_point goes_on = Clock::now();
   paused->EndPause();
   const Clock::time_point last = followers.AwaitAll(final, nullptr);
-  std::printf("  it reads on after 30 s, %d changes behind: %.1f ms and %d messages to the truth\n",
+  std::printf("  it resumes after 30 s, %d changes behind: %.1f ms, %d messages to catch up\n",
               (kTurns + 1) * kChanges, Ms(std::max(last, goes_on) - goes_on), paused->Messages());
   return 0;
 }

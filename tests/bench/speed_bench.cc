@@ -1,12 +1,13 @@
-// A first look at the coordinator's speed, beside ceilings that are measured in turns with it:
+// Measures the coordinator's speed, in turns with a ceiling for each figure:
 //
-//   fan-out   a notification to 64 subscribers of one job; beside it a bare gRPC callback server,
-//             a process of its own too, that writes one pre-serialised message of the same bytes
-//   outcomes  20,000 outcomes of 625 agents, all sent at once, until the last one is acknowledged;
-//             beside it the same rows through bare SQLite, in several batch sizes
+//   fan-out   a notification to 64 subscribers of one job. Ceiling: a bare gRPC callback server,
+//             also a process of its own, that writes one pre-serialised message of the same bytes
+//   outcomes  20,000 outcomes of 625 agents, all sent at once, until the last one is acknowledged.
+//             Ceiling: the same rows through bare SQLite, in several batch sizes
 //
-// usage: speed_bench ASSAY_BINARY    (files go to TMPDIR; a disk that syncs tells more)
-//        speed_bench --serve RANKS   the bare server; it is what the first form starts
+// usage: speed_bench ASSAY_BINARY    files go to TMPDIR; use a folder on a real disk, because a RAM
+//                                    disk does not show the cost of syncing
+//        speed_bench --serve RANKS   the bare server, which the first form starts
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,9 +34,9 @@ using namespace assay::bench;
 
 namespace {
 
-constexpr int kTurns = 3;  // of which the median counts
+constexpr int kTurns = 3;  // figures are medians of these
 constexpr int kSubscribers = 64;
-constexpr int kConnections[] = {8, 64};  // that the subscribers share
+constexpr int kConnections[] = {8, 64};  // shared by the subscribers
 constexpr int kSmallRanks = 16;
 constexpr int kLargeRanks = 1024;
 constexpr int kSmallRounds = 100;
@@ -64,8 +65,8 @@ class Subscriber final : public CountedStream {
 
 struct FanoutFigures {
   double call_ms = 0;     // from the call to the last delivery
-  double answer_ms = 0;   // from its answer to the last delivery
-  double per_second = 0;  // messages, calls and replies included
+  double answer_ms = 0;   // from the call's answer to the last delivery
+  double per_second = 0;  // messages in the time of whole rounds, with calls and replies
   double cpu_ms = 0;      // of the server, from the call to the last delivery
 };
 
@@ -116,7 +117,7 @@ class FanoutBed {
     const std::size_t expected = Notification(JobOf(ranks_), ranks_).ByteSizeLong();
     if (group_.came.bytes() - bytes !=
         expected * static_cast<std::size_t>(kSubscribers * rounds_)) {
-      Fail("notifications have another size than the bare server's");
+      Fail("the notifications' total size differs from the bare server's");
     }
     return {Median(call), Median(answer), kSubscribers * rounds_ / all * 1e3, cpu / rounds_};
   }
@@ -139,7 +140,7 @@ class FanoutBed {
     }
     reply_ = BytesOf(result);
   }
-  // (ms to the answer, ms to the last delivery)
+  // Returns ms to the answer and ms to the last delivery.
   std::pair<double, double> Round(double* cpu_after) {
     const Clock::time_point begin = Clock::now();
     const Clock::time_point answered = Call(&caller_, kStressTest, stress_);
@@ -166,7 +167,7 @@ class FanoutBed {
 
 // --- Outcomes ---
 
-// An agent that has the outcomes of its ranks ready and says them when it is told to.
+// An agent that prepares the outcomes of its ranks at Assign and sends them at SayOutcomes.
 class FakeAgent final : public CountedStream {
  public:
   using CountedStream::CountedStream;
@@ -187,7 +188,7 @@ class FakeAgent final : public CountedStream {
     }
     return BytesOf(message);
   }
-  // REQUIRES: it was told to start; once a run.
+  // REQUIRES: Start has arrived; call it once per run.
   void SayOutcomes() { StartWrite(&outcomes_); }
 
  private:
@@ -221,14 +222,14 @@ class FakeAgent final : public CountedStream {
     outcomes_ = BytesOf(said);
   }
 
-  // Each write follows an answer to the one before, so there is never more than one.
+  // Each write follows the answer to the previous one, so at most one write is under way.
   ByteBuffer ready_;
   ByteBuffer outcomes_;
 };
 
 struct OutcomeFigures {
   double wall_ms = 0;  // from the first outcome sent to the last acknowledgement
-  double cpu_ms = 0;   // of the coordinator, or of bare SQLite, meanwhile
+  double cpu_ms = 0;   // processor time of the coordinator, or of bare SQLite, in that time
 };
 
 class OutcomeBed {
@@ -279,8 +280,8 @@ class OutcomeBed {
   ByteBuffer stress_;
 };
 
-// The ceiling: the same columns and key, prepared once; checkpoints outside of what is measured,
-// like the coordinator's.
+// The ceiling: one table with the same columns and key, and one prepared statement. Checkpoints are
+// not measured, like the coordinator's.
 class BareSqlite {
  public:
   explicit BareSqlite(const std::string& file) {
@@ -351,7 +352,7 @@ std::int64_t StoredOutcomes(const std::string& file) {
   return rows;
 }
 
-// --- The turns, and what they say ---
+// --- Turns and results ---
 
 template <class Figures>
 double Middle(const std::vector<Figures>& turns, double Figures::*field) {
@@ -371,7 +372,7 @@ void Heading(const char* bare) {
 void FanOut(const std::string& self, RealProgram* real, int ranks, int connections) {
   Child bare({self, "--serve", std::to_string(ranks)});
   std::string address;
-  if (!bare.ReadLine(&address)) Fail("the bare server does not start");
+  if (!bare.ReadLine(&address)) Fail("the bare server did not print its address");
   real->Apply(JobOf(ranks), ranks);
   std::vector<FanoutFigures> real_turns;
   std::vector<FanoutFigures> bare_turns;
@@ -390,7 +391,7 @@ void FanOut(const std::string& self, RealProgram* real, int ranks, int connectio
   const double real_answer = Middle(real_turns, &FanoutFigures::answer_ms);
   const double bare_call = Middle(bare_turns, &FanoutFigures::call_ms);
   Row("StressTest called to 64th delivery", "ms", real_call, bare_call);
-  // The bare server has nothing to do between the two, and its answer comes with the messages.
+  // The bare server does nothing between call and answer, so its time from the call is the ceiling.
   Row("answered to 64th delivery (bare: called to)", "ms", real_answer, bare_call);
   Row("messages a second in that time", "/s", kSubscribers / real_answer * 1e3,
       kSubscribers / bare_call * 1e3);
@@ -416,7 +417,7 @@ void OutcomesAcknowledged(RealProgram* real) {
     }
   }
   if (StoredOutcomes(real->db()) != std::int64_t{kTurns} * kOutcomes) {
-    Fail("acknowledged outcomes are not stored");
+    Fail("the number of stored outcomes differs from the acknowledged ones");
   }
   const double wall = Middle(real_turns, &OutcomeFigures::wall_ms);
   const double cpu = Middle(real_turns, &OutcomeFigures::cpu_ms);
@@ -439,7 +440,7 @@ void RaiseFileLimit() {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Each table with a coordinator of its own: what an earlier one stored must not weigh on it.
+// Runs `measure` with a new coordinator, so that no earlier measurement's data slows it down.
 void WithProgram(const std::string& binary, const std::function<void(RealProgram*)>& measure) {
   RealProgram real(binary);
   try {

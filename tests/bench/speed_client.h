@@ -1,5 +1,8 @@
-// What the speed bench's clients share: gRPC in raw bytes, the same code whatever server answers.
-// What fails throws std::runtime_error, which ends the bench; not on gRPC's threads.
+// The clients' shared code in speed_bench and signals_bench: gRPC in raw bytes, the same for Assay
+// and for the bare servers.
+//
+// Errors throw std::runtime_error, which ends the benchmark. A stream error, reported on one of
+// gRPC's threads, calls Counter::Broke instead, and Counter::Wait throws.
 #pragma once
 
 #include <grpcpp/generic/generic_stub.h>
@@ -49,22 +52,23 @@ Message Parsed(const ByteBuffer& bytes) {
   Message message;
   if (!bytes.DumpToSingleSlice(&slice).ok() ||
       !message.ParseFromArray(slice.begin(), static_cast<int>(slice.size()))) {
-    Fail("a message cannot be parsed");
+    Fail("a message from the server cannot be parsed");
   }
   return message;
 }
 
-// Processor time that a process has used, all threads, user and system.
+// Processor time that a process has used in ms: all threads, user and system.
 inline double CpuMs(pid_t pid) {
   clockid_t clock{};
   timespec used{};
   if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) {
-    Fail("the processor time of a child cannot be read");
+    Fail("cannot read the processor time of a process");
   }
   return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
 }
 
-// Counts what gRPC's threads report, and notes when the number waited for was reached.
+// Counts what gRPC's threads report and the time of the last report. All methods may be called from
+// any thread; only one thread may Wait.
 class Counter {
  public:
   void Add(int count, std::size_t bytes = 0) {
@@ -79,7 +83,7 @@ class Counter {
     if (broken_.empty()) broken_ = why;
     reached_.notify_one();
   }
-  // The time at which the last of `target` came; starts again from zero.
+  // Waits for `target` reports and returns the time of the last one; then counts from zero again.
   Clock::time_point Wait(int target, const char* what) {
     std::unique_lock<std::mutex> lock(mutex_);
     target_ = target;
@@ -107,7 +111,7 @@ class Counter {
   Clock::time_point last_;
 };
 
-// Until standard input ends; says its address on standard output.
+// Serves until standard input ends; prints its address to standard output.
 inline int ServeAlone(grpc::Service* service) {
   grpc::ServerBuilder builder;
   int port = 0;
@@ -127,12 +131,12 @@ inline int ServeAlone(grpc::Service* service) {
 inline std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // do not share connections
   arguments.SetMaxReceiveMessageSize(-1);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// A unary call; gives the time of its answer, which must be code 0.
+// Makes a unary call and returns the time of its answer. Fails unless the answer has code 0.
 inline Clock::time_point Call(grpc::GenericStub* stub, const std::string& method,
                               const ByteBuffer& request) {
   grpc::ClientContext context;
@@ -151,14 +155,15 @@ inline Clock::time_point Call(grpc::GenericStub* stub, const std::string& method
   return when;
 }
 
-// Streams of one kind.
+// Counters for all streams of one kind.
 struct Group {
   Counter opened;
   Counter came;
   Counter ended;
 };
 
-// A stream whose messages are counted. Ends with Cancel; whoever made it waits for `ended`.
+// A stream whose messages are counted. It ends with Cancel; its owner must wait for `ended` before
+// destroying it.
 class CountedStream : public grpc::ClientBidiReactor<ByteBuffer, ByteBuffer> {
  public:
   explicit CountedStream(Group* group) : group_(group) {}
@@ -173,7 +178,7 @@ class CountedStream : public grpc::ClientBidiReactor<ByteBuffer, ByteBuffer> {
 
  protected:
   virtual void Came(const ByteBuffer& message) = 0;
-  // After each message; false: nothing more is read until ReadOn.
+  // Called after each message; if it returns false, reading stops until ReadOn.
   virtual bool Reads() { return true; }
   void ReadOn() { StartRead(&incoming_); }
   Group* const group_;

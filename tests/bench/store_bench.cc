@@ -1,8 +1,9 @@
-// What the store costs beside SQLite itself: outcomes in batches of 20,000, the same rows in the
-// same batches through bare prepared statements, one batch of each after the other; then what a job
-// of 65,536 ranks costs.
+// Compares the store with bare SQLite: outcomes in batches of 20,000 through the store, and the
+// same batches through prepared statements, one batch of each in turn. Then measures a job of
+// 65,536 ranks in the store.
 //
-// usage: store_bench [FOLDER]    (default: the temporary folder; a disk that syncs tells more)
+// usage: store_bench [FOLDER]    default: $TMPDIR or /tmp. Use a folder on a real disk: a RAM disk
+//                                does not show the cost of syncing.
 #include <sqlite3.h>
 
 #include <chrono>
@@ -24,7 +25,8 @@ constexpr int kBatches = 20;
 constexpr std::int32_t kRanks = 65'536;
 const std::string kDetail = "matrix products exact, 22.5 GFLOP/s, 1200 rounds, 0 mismatches";
 
-// On the clock, and of this process's processor time: on a busy machine the second tells more.
+// Wall time and processor time of this process, in seconds. On a busy machine processor time is the
+// more reliable figure.
 struct Spent {
   double wall = 0;
   double cpu = 0;
@@ -75,7 +77,7 @@ std::shared_ptr<Run> BigRun(RunId id, std::int32_t ranks) {
   return run;
 }
 
-// The ceiling: the same columns and key, nothing else.
+// The ceiling: one table with the same columns and key, nothing else.
 class BareSqlite {
  public:
   explicit BareSqlite(const std::string& file) {
@@ -187,18 +189,18 @@ void BigJob(const TempDir& dir, std::unique_ptr<Store> store) {
   time("job stored", [&] { Commit(*store, {PutJob{job}}); });
   time("run stored", [&] { Commit(*store, {PutRun{run}}); });
   time("leases stored", [&] { Commit(*store, leases); });
-  time("all told to start", [&] { Commit(*store, {PutStarts{run->id, 5}}); });
+  time("start stored", [&] { Commit(*store, {PutStarts{run->id, 5}}); });
   time("outcomes stored", [&] { Commit(*store, outcomes); });
   store.reset();
   time("opened and loaded with its open run", [&] {
     store = Store::Open(dir / "assay.db").value();
-    if (!store->Load().ok()) Die("load");
+    if (!store->Load().ok()) Die("cannot load the store with an open run");
   });
   RunHeader closed = *run;
   closed.state = RunState::kClosed;
   time("run closed", [&] { Commit(*store, {PutRunHeader{closed}}); });
   time("loaded with its closed run", [&] {
-    if (!store->Load().ok()) Die("load");
+    if (!store->Load().ok()) Die("cannot load the store with a closed run");
   });
 }
 

@@ -1,5 +1,6 @@
-// A program linked as `assay` is: static C++ runtime, its own unwinder's lookup, its own operator
-// new, and a library with a runtime of its own opened by dlopen. ASSAY_TEST_LIBRARY names it.
+// Tests of a program linked like `assay`: static C++ runtime, unwinder lookup and operator new of
+// its own. It opens a library that has its own C++ runtime with dlopen; the environment variable
+// ASSAY_TEST_LIBRARY is the path of that library.
 #include <dlfcn.h>
 
 #include <catch2/catch.hpp>
@@ -55,24 +56,24 @@ std::string Caught(void (*thrower)()) {
 
 }  // namespace
 
-TEST_CASE("an exception of our own is caught") {
+TEST_CASE("the program catches its own exception") {
   CHECK(Caught(ThrowHere) == "thrown by the program");
   std::string in_thread;
   std::thread([&in_thread] { in_thread = Caught(ThrowHere); }).join();
   CHECK(in_thread == "thrown by the program");
 }
 
-TEST_CASE("an exception thrown by an opened library is caught here") {
+TEST_CASE("the program catches an exception thrown by an opened library") {
   Library library;
   CHECK(Caught(library.Find<void()>("ThrowOut")) == "thrown by the library");
 }
 
-TEST_CASE("an exception thrown and caught inside an opened library") {
+TEST_CASE("an opened library catches its own exception") {
   Library library;
   CHECK(library.Find<int()>("ThrowAndCatch")() == 1);
 }
 
-TEST_CASE("an exception of ours passes through a library's frames and unwinds them") {
+TEST_CASE("an exception of the program passes through a library's frames and unwinds them") {
   Library library;
   auto* call_back = library.Find<int(void (*)())>("CallBack");
   int before = call_back(nullptr);
@@ -86,12 +87,12 @@ TEST_CASE("an exception of ours passes through a library's frames and unwinds th
   CHECK(call_back(nullptr) == before + 1);
 }
 
-TEST_CASE("an exception of ours is caught by a library") {
+TEST_CASE("an opened library catches an exception of the program") {
   Library library;
   CHECK(library.Find<int(void (*)())>("CatchFrom")(ThrowHere) == 1);
 }
 
-TEST_CASE("memory that cannot be had throws") {
+TEST_CASE("operator new throws bad_alloc if the memory is not available") {
   volatile std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
   CHECK_THROWS_AS(::operator new(most), std::bad_alloc);
   CHECK(::operator new(most, std::nothrow) == nullptr);

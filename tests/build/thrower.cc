@@ -1,4 +1,4 @@
-// Stands for a vendor's library: opened at run time, with a C++ runtime of its own.
+// A stand-in for a vendor's library: opened at run time, with a C++ runtime of its own.
 #include <new>
 #include <stdexcept>
 
@@ -6,7 +6,7 @@ extern "C" {
 
 void ThrowOut() { throw std::runtime_error("thrown by the library"); }
 
-// 1 if the exception was thrown and caught inside the library.
+// Returns 1 if the exception was thrown and caught inside the library.
 int ThrowAndCatch() {
   try {
     ThrowOut();
@@ -16,7 +16,8 @@ int ThrowAndCatch() {
   return 0;
 }
 
-// What the callback throws passes through a frame with a destructor.
+// Lets an exception of `callback` pass through a frame with a destructor. With a null callback,
+// returns how often that destructor has run.
 int CallBack(void (*callback)()) {
   struct Guard {
     int* count;
@@ -29,7 +30,7 @@ int CallBack(void (*callback)()) {
   return 0;
 }
 
-// 1 if what the callback throws was caught here as a std::exception.
+// Returns 1 if an exception of `callback` was caught here as a std::exception.
 int CatchFrom(void (*callback)()) {
   try {
     callback();

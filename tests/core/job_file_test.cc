@@ -1,4 +1,4 @@
-// Files of the jobs directory: what one says, and what the cluster makes of it.
+// Files of the jobs directory: how one is read, and how the cluster applies it.
 #include "core/job_file.h"
 
 #include <catch2/catch.hpp>
@@ -12,13 +12,13 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-// Single quotes for double ones.
+// Replaces single quotes with double quotes.
 std::string Quotes(std::string text) {
   for (char& c : text) c = c == '\'' ? '"' : c;
   return text;
 }
 
-// A table of one rank with more members before its list.
+// A rank table of one rank, with the members `more` before its server_list.
 std::string Table(const std::string& more, const std::string& status = "complete") {
   return Quotes("{'status':'" + status + "',\n" + more +
                 "\n'server_list':[{'server_name':'a','server_id':'192.0.2.1',"
@@ -29,7 +29,7 @@ JobFileReading Read(const std::string& text) { return ReadJobFile("j", text, "/j
 
 }  // namespace
 
-TEST_CASE("a rank table as it is is a running job") {
+TEST_CASE("a plain rank table is a running job") {
   for (const char* status : {"complete", "completed"}) {
     const JobFileReading reading = Read(Table("", status));
     REQUIRE(reading.verdict == JobFileVerdict::kTake);
@@ -43,7 +43,7 @@ TEST_CASE("a rank table as it is is a running job") {
   }
 }
 
-TEST_CASE("a table that is to come is a pending job") {
+TEST_CASE("a table in status initializing is a pending job") {
   const JobFileReading reading =
       Read(Quotes("{'assay':{'name':'n'},'status':'initializing','server_list':7}"));
   REQUIRE(reading.verdict == JobFileVerdict::kTake);
@@ -54,7 +54,7 @@ TEST_CASE("a table that is to come is a pending job") {
   CHECK(*reading.job.hccl == "{\"status\":\"initializing\"}");
 }
 
-TEST_CASE("an object of its own tells the rest") {
+TEST_CASE("the object `assay` sets name, namespace, framework and addresses of the job") {
   const JobFileReading reading =
       Read(Table("'assay':{'name':'Na\\u0041','namespace':'ns','framework':'pytorch',"
                  "'masterAddr':'192.0.2.9','sharedTorIp':'192.0.2.8'},"));
@@ -66,7 +66,7 @@ TEST_CASE("an object of its own tells the rest") {
   }
 }
 
-TEST_CASE("what is wrong in it is said with file, line and value") {
+TEST_CASE("an error names file, line and value") {
   const std::pair<std::string, std::string> wrong[] = {
       {"'assay':'x',", "line 2: assay is a string, not an object"},
       {"'assay':[],", "line 2: assay is an array, not an object"},
@@ -90,7 +90,7 @@ TEST_CASE("what is wrong in it is said with file, line and value") {
   CHECK(Read("[]").verdict == JobFileVerdict::kBroken);
 }
 
-TEST_CASE("a file that is cut anywhere is unfinished, not broken") {
+TEST_CASE("a file truncated anywhere is unfinished, not broken") {
   const std::string whole = Table("'assay':{'name':'\\u00e4'},");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const JobFileReading reading = Read(whole.substr(0, size));
@@ -100,13 +100,13 @@ TEST_CASE("a file that is cut anywhere is unfinished, not broken") {
   }
 }
 
-TEST_CASE("contents are told apart") {
+TEST_CASE("fingerprints of different contents differ") {
   CHECK(Fingerprint("") == "0-cbf29ce484222325");
   CHECK(Fingerprint("a") == "1-af63dc4c8601ec8c");
   CHECK(Fingerprint("ab") != Fingerprint("ba"));
 }
 
-// --- What the cluster makes of files ---
+// --- How the cluster applies files ---
 
 namespace {
 
@@ -147,7 +147,7 @@ struct Files : World {
 
 }  // namespace
 
-TEST_CASE("a job comes, changes and goes with its file") {
+TEST_CASE("a job is created, changed and deleted with its file") {
   Files world;
   CHECK(world.File("j", "1", JobState::kPending).changed);
   CHECK(world.StateOf("j") == JobState::kPending);
@@ -161,7 +161,7 @@ TEST_CASE("a job comes, changes and goes with its file") {
   CHECK(world.File("j", "2", JobState::kRunning).changed);
 }
 
-TEST_CASE("a content that was taken undoes nothing that was said after it") {
+TEST_CASE("an already applied content does not undo later changes") {
   Files world;
   world.File("j", "1", JobState::kRunning);
   world.State("j", JobState::kComplete);
@@ -176,7 +176,7 @@ TEST_CASE("a content that was taken undoes nothing that was said after it") {
   CHECK(world.StateOf("j") == JobState::kRunning);
 }
 
-TEST_CASE("a job that is deleted stays away until its file changes") {
+TEST_CASE("a deleted job is not applied again until its file changes") {
   Files world;
   world.File("j", "1", JobState::kRunning);
   const Answer deleted = world.Delete("j");
@@ -189,7 +189,7 @@ TEST_CASE("a job that is deleted stays away until its file changes") {
   CHECK(world.List({"j"}).code == 0);
   CHECK(world.File("j", "2", JobState::kRunning).changed);
   CHECK(world.Has("j"));
-  // Gone and there again with the same content is news as well.
+  // A file that is removed and created again with the same content is a change as well.
   world.Delete("j");
   CHECK(!world.Gone("j").changed);
   CHECK(world.File("j", "2", JobState::kRunning).changed);
@@ -197,7 +197,7 @@ TEST_CASE("a job that is deleted stays away until its file changes") {
   CHECK(world.Delete("j").code == 402);
 }
 
-TEST_CASE("the newest word counts: a job that was applied otherwise does not go with a file") {
+TEST_CASE("a job last applied by other means is not deleted with its file") {
   Files world;
   world.Apply("hand", MakeTable({{"a", {0}}}));
   CHECK(world.List({}).code == 0);
@@ -218,7 +218,7 @@ TEST_CASE("the newest word counts: a job that was applied otherwise does not go 
   CHECK(!world.Has("j"));
 }
 
-TEST_CASE("files that went while nobody looked take their jobs with them") {
+TEST_CASE("jobs whose files were removed while the coordinator was down are deleted") {
   Files world;
   for (const char* job : {"a", "b", "c"}) world.File(job, "1", JobState::kPending);
   world.Apply("hand", MakeTable({{"a", {0}}}));
@@ -234,7 +234,7 @@ TEST_CASE("files that went while nobody looked take their jobs with them") {
   CHECK(!world.List({"b", "x"}).changed);
 }
 
-TEST_CASE("during a run neither the table changes nor the job goes") {
+TEST_CASE("during a run the job's table cannot change and the job is not deleted") {
   Files world;
   const LinkId link = world.Attach("a");
   world.File("j", "1", JobState::kRunning);

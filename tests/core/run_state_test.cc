@@ -7,7 +7,7 @@
 
 using namespace assay;
 
-TEST_CASE("every state but the last can be left, and every one can be reached") {
+TEST_CASE("every state but closed can be left, and every state can be reached") {
   std::set<RunState> left;
   std::set<RunState> reached = {RunState::kAccepted};
   std::set<std::pair<RunState, RunTrigger>> seen;
@@ -23,7 +23,7 @@ TEST_CASE("every state but the last can be left, and every one can be reached") 
   CHECK(reached.size() == kRunStates);
 }
 
-TEST_CASE("the table is total: what has no row changes nothing") {
+TEST_CASE("the table is total: a trigger without a row changes nothing") {
   std::size_t moves = 0;
   for (int state = 0; state < kRunStates; ++state) {
     for (int trigger = 0; trigger < kRunTriggers; ++trigger) {
@@ -33,16 +33,16 @@ TEST_CASE("the table is total: what has no row changes nothing") {
   CHECK(moves == RunTransitions().size());
 }
 
-TEST_CASE("names of states lead back") {
+TEST_CASE("a state's name converts back to the state") {
   for (int state = 0; state < kRunStates; ++state) {
     CHECK(RunStateFromName(Name(static_cast<RunState>(state))) == static_cast<RunState>(state));
   }
   CHECK_FALSE(RunStateFromName("open").has_value());
 }
 
-TEST_CASE("the page on runs has the table as it is") {
+TEST_CASE("docs/run.md contains the present transition table") {
   std::ifstream file(ASSAY_DOCS "/run.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
-  INFO("docs/run.md has to end with:\n" << RunTableMarkdown());
+  INFO("docs/run.md must end with:\n" << RunTableMarkdown());
   CHECK(page.ends_with("\n" + RunTableMarkdown()));
 }

@@ -80,12 +80,12 @@ std::string Agent::Pending() const {
   if (!supervisor_) return "agent " + self_.name + " is down";
   if (!link_) return "agent " + self_.name + " has no link";
   if (!supervisor_->idle()) return "agent " + self_.name + " is not idle";
-  if (supervisor_->owing()) return "agent " + self_.name + " owes an outcome";
+  if (supervisor_->owing()) return "agent " + self_.name + " has an unacknowledged outcome";
   if (!spool_.empty()) return "agent " + self_.name + " has a run in its spool";
   return "";
 }
 
-// What a worker says reaches the agent of its own life.
+// Delivers a worker's event unless the agent's process has died since.
 void Agent::Later(Ms delay, NodeEvent event) {
   world_.At(delay, [this, life = life_, said = std::move(event)] {
     if (life == life_ && supervisor_) Step(said);
@@ -110,7 +110,7 @@ void Agent::Step(const NodeEvent& event) {
     Apply(record, &spool_);
   }
   world_.Require(spool_ == supervisor_->spooled(),
-                 "an agent's spool is not what its supervisor has");
+                 "an agent's spool differs from its supervisor's state");
   if (Fails(world_.faults.agent_dies)) return Die();
   const int life = life_;
   for (const NodeEffect& effect : out.effects) {
@@ -171,7 +171,8 @@ void Agent::Perform(const PrepareP2p& effect) {
   const WorkerKey key = effect.worker;
   checker_.OpPrepared(index_, key);
   if (Fails(world_.faults.hang)) return;
-  if (Fails(world_.faults.crash / 2)) return RunOp(key, Op::kP2p);  // answers instead, or worse
+  // The worker answers the op instead of preparing, hangs or crashes.
+  if (Fails(world_.faults.crash / 2)) return RunOp(key, Op::kP2p);
   const std::string error = Fails(world_.faults.crash / 2) ? "no link" : "";
   const Ms most = Fails(world_.faults.late) ? 2 * DeadlineOf(Op::kP2p) : 1'000;
   Later(world_.Delay(most), WorkerP2pPrepared{key, "blob of " + std::to_string(key.rank), error});
@@ -189,14 +190,14 @@ void Agent::RunOp(const WorkerKey& key, Op op) {
   }
   if (Fails(world_.faults.hang)) return;
   if (Fails(world_.faults.crash)) {
-    return Dies(key, world_.Delay(deadline), "signal 11\nout of luck");
+    return Dies(key, world_.Delay(deadline), "signal 11\nsegfault");
   }
   const Ms delay = Fails(world_.faults.late)
                        ? deadline + world_.Delay(world_.settings.kill_grace + 2'000)
                        : world_.Delay(deadline / 2);
   const auto code = Fails(world_.faults.bad) ? static_cast<OutcomeCode>(world_.Below(kOutcomeCodes))
                                              : OutcomeCode::kOk;
-  Later(delay, WorkerOpDone{key, op, code, "said so"});
+  Later(delay, WorkerOpDone{key, op, code, "done"});
 }
 
 void Agent::Perform(const QuitWorker& effect) {

@@ -1,8 +1,9 @@
-// An agent's process: the real Supervisor, its spool, and the workers of its devices, which open,
-// fail to open, answer with any code, answer late, hang or crash.
+// A simulated agent process: the real Supervisor, its spool, and the workers of its devices, which
+// open, fail to open, answer with any code, answer late, hang or crash.
 //
-// It dies at any point: before its commit, after it, in the middle of performing effects; a commit
-// of its spool that fails is a death too. Its workers die with it. Its clock is its own.
+// The process may die at any point: before its commit, after it, or between two effects; a failed
+// commit of the spool ends it too. Its workers die with it. Each agent has a clock of its own that
+// differs from the world's.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,7 @@ class Agent {
   // REQUIRES: world and checker outlive it.
   Agent(World* world, Checker* checker, int index);
 
-  std::function<std::optional<LinkId>()> connect;  // none: the coordinator cannot be reached
+  std::function<std::optional<LinkId>()> connect;  // no value: the coordinator is unreachable
   std::function<void(LinkId, AgentMessage)> say;
   std::function<void()> died;
 
@@ -33,13 +34,13 @@ class Agent {
   void Stop(Ms grace);
   void Hear(LinkId link, CoordinatorMessage message);
   void Lost(LinkId link);
-  // Why it is not at rest; "": it is.
+  // Why the agent is not at rest; "" if it is.
   std::string Pending() const;
 
  private:
   struct Worker {
     std::int32_t device = 0;
-    bool gone = false;  // its WorkerGone is on its way
+    bool gone = false;  // the process has exited and WorkerGone is delivered
   };
   Ms Now() const { return world_.now() + clock_; }
   bool Fails(int permille) { return !world_.healed && world_.Chance(permille); }

@@ -11,12 +11,13 @@
 namespace assay::simulation {
 namespace {
 
-constexpr Ms kLateMs = 10'000;  // a tick may be late, a commit may fail: then it is asked for again
+constexpr Ms kLateMs = 10'000;  // slack for late ticks and for failed commits, which are repeated
 
-// Whoever is answered so was never told to begin.
+// Details of outcomes of ops that were never started.
 constexpr std::string_view kNeverStarted[] = {"executor not connected", "executor not ready within",
                                               "agent restarted before the test began",
                                               "not started after"};
+// Details of outcomes that the coordinator makes itself.
 constexpr std::string_view kOwnWords[] = {"executor not connected",
                                           "executor not ready within",
                                           "cancelled",
@@ -40,7 +41,7 @@ std::optional<CallId> CallOf(const Event& event) {
       event);
 }
 
-// The number in a reply's field; -1: none that means anything.
+// The number in a reply's field; -1 if it is not a number of 1 to 5 digits.
 int Digits(const std::string& text) {
   if (text.empty() || text.size() > 5) return -1;
   if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
@@ -69,10 +70,11 @@ void Checker::CoordinatorStarted(const Disk& disk) {
         const auto had = stored_.find({id, rank.rank, op});
         if ((had != stored_.end()) != rank.answered.Has(op)) {
           world_.Fail("an outcome of run " + std::to_string(id) +
-                      " came or went while it was down");
+                      " appeared or disappeared while the coordinator was down");
         } else if (had != stored_.end() &&
                    had->second != rank.outcomes[static_cast<std::size_t>(op)]) {
-          world_.Fail("an outcome of run " + std::to_string(id) + " changed while it was down");
+          world_.Fail("an outcome of run " + std::to_string(id) +
+                      " changed while the coordinator was down");
         }
       }
     }
@@ -83,7 +85,7 @@ void Checker::BeforeStep(const Event& event, const Durable& durable) {
   replied_.clear();
   leaving_.clear();
   if (const auto call = CallOf(event)) {
-    world_.Require(asked_.emplace(*call, Asked()).second, "a call came twice");
+    world_.Require(asked_.emplace(*call, Asked()).second, "a call was stepped twice");
   }
   if (const auto* reply = std::get_if<Replied>(&event)) See(*reply, durable);
   if (const auto* forgotten = std::get_if<NodeForgotten>(&event)) {
@@ -118,9 +120,9 @@ void Checker::Stepped(const Event& event, const Output& out, std::size_t record,
     const auto* answer = std::get_if<Answer>(&out.effects[effect]);
     if (answer == nullptr) continue;
     ++answers;
-    world_.Require(answer->call == call, "a call is answered by another's step");
+    world_.Require(answer->call == call, "a step answers another call than its own");
   }
-  world_.Require(answers == (call ? 1 : 0), "a step does not answer its call once");
+  world_.Require(answers == (call ? 1 : 0), "a step does not answer its call exactly once");
   CheckOwing(event, out, record, cluster.durable());
   std::size_t replied = 0;
   for (; record < out.records.size(); ++record) {
@@ -132,7 +134,7 @@ void Checker::Stepped(const Event& event, const Output& out, std::size_t record,
       forgotten_.insert(leaving_.begin(), leaving_.end());
     }
   }
-  world_.Require(replied == replied_.size(), "not every item of a reply counted");
+  world_.Require(replied == replied_.size(), "not every valid item of a reply was recorded");
   CheckOpenRuns(cluster.durable(), std::holds_alternative<Ticked>(event));
 }
 
@@ -152,11 +154,11 @@ void Checker::CheckOutcome(const Event& event, const PutOutcome& record) {
       world_.Fail(Text(key) + " is not what its agent recorded: " + outcome.detail);
     }
   } else if (!BeginsWithOne(outcome.detail, kOwnWords)) {
-    world_.Fail(Text(key) + " is nobody's outcome: " + outcome.detail);
+    world_.Fail(Text(key) + " was neither reported nor made by the coordinator: " + outcome.detail);
   }
 }
 
-// A subscriber that did not answer may still be testing: nothing else may begin on its job.
+// A subscriber that did not answer may still be testing, so its job must refuse new tests.
 void Checker::CheckOwing(const Event& event, const Output& out, std::size_t record,
                          const Durable& durable) {
   if (std::holds_alternative<Replied>(event)) return;
@@ -169,7 +171,7 @@ void Checker::CheckOwing(const Event& event, const Output& out, std::size_t reco
     if (run.executor != Executor::kSubscriber || run.started == 0) continue;
     const Ms owing = durable.jobs.find(run.job)->second.owing_until;
     if (answered.count(run.id) > 0 && owing != world_.now() + world_.settings.owing) {
-      world_.Fail("nobody owes the reply that run " + std::to_string(run.id) + " did not get");
+      world_.Fail("the job of run " + std::to_string(run.id) + " does not wait for its late reply");
     }
   }
 }
@@ -181,11 +183,11 @@ void Checker::CheckOpenRuns(const Durable& durable, bool ticked) {
     const std::string name = "run " + std::to_string(id);
     if (!jobs.insert(run.job).second) world_.Fail("job " + run.job + " has two open runs");
     const Ms due = std::max(run.deadline, judged_from_);
-    if (ticked && due <= world_.now()) world_.Fail(name + " is open at its deadline");
-    if (due + kLateMs <= world_.now()) world_.Fail(name + " is open after its deadline");
+    if (ticked && due <= world_.now()) world_.Fail(name + " is still open at its deadline");
+    if (due + kLateMs <= world_.now()) world_.Fail(name + " is still open after its deadline");
     const auto first = deadlines_.find(id);
     if (first != deadlines_.end() && run.deadline > std::max(first->second, judged_from_)) {
-      world_.Fail(name + " has another deadline than it began with");
+      world_.Fail(name + " has a later deadline than at its start");
     }
   }
 }
@@ -198,19 +200,21 @@ void Checker::Store(const Record& record, const Disk& disk) {
 
 void Checker::Compare(const Disk& disk, const Durable& live) {
   const std::string difference = Difference(disk, live, judged_from_);
-  if (!difference.empty()) world_.Fail("stored is not what the cluster has: " + difference);
+  if (!difference.empty())
+    world_.Fail("the stored state differs from the cluster's: " + difference);
 }
 
 void Checker::Keep(const PutRun& record, const Disk&) {
   world_.Require(deadlines_.emplace(record.run->id, record.run->deadline).second,
-                 "a run's number was given twice");
+                 "a run number was used twice");
 }
 
 void Checker::Keep(const PutRunHeader& record, const Disk&) {
-  if (closed_.count(record.run.id) > 0) world_.Fail("a closed run was written");
+  if (closed_.count(record.run.id) > 0) world_.Fail("a closed run was written again");
   if (record.run.state != RunState::kClosed) return;
   closed_.insert(record.run.id);
-  world_.Require(record.run.ended == world_.now() || record.run.ended > 0, "a run without an end");
+  world_.Require(record.run.ended == world_.now() || record.run.ended > 0,
+                 "a closed run has no end time");
 }
 
 void Checker::Keep(const PutOutcome& record, const Disk& disk) {
@@ -227,21 +231,21 @@ void Checker::Keep(const PutOutcome& record, const Disk& disk) {
 
 void Checker::CheckNeverStarted(const OutcomeKey& key, const Outcome& outcome) {
   if (begun_.count(key) > 0 && BeginsWithOne(outcome.detail, kNeverStarted)) {
-    world_.Fail(Text(key) + " was begun, but: " + outcome.detail);
+    world_.Fail(Text(key) + " had begun, but its detail is: " + outcome.detail);
   }
 }
 
 void Checker::Keep(const PutLease& record, const Disk& disk) {
   const auto had = disk.all.leases.find(record.device);
   if (had != disk.all.leases.end() && had->second != record.run) {
-    world_.Fail("a lease of run " + std::to_string(had->second) + " went to another");
+    world_.Fail("a lease of run " + std::to_string(had->second) + " was given to another run");
   }
   const Device device{AgentNamed(record.device.node), record.device.device};
   leased_[device] = record.run;
   CheckHolder(device, record.run);
 }
 
-// Whoever works on the device does it for this run.
+// Fails if a worker of another run holds the device.
 void Checker::CheckHolder(Device device, RunId run) {
   for (const auto* held : {&working_, &safing_}) {
     for (const auto& [who, on] : *held) {
@@ -262,12 +266,12 @@ void Checker::Keep(const DropLease& record, const Disk& disk) {
   for (const auto* held : {&working_, &safing_}) {
     for (const auto& [who, on] : *held) {
       if (Device{who.first, on} != device || who.second.run != had->second) continue;
-      world_.Fail("a device is free while run " + std::to_string(had->second) + " holds it");
+      world_.Fail("a lease ended while run " + std::to_string(had->second) + " holds the device");
     }
   }
 }
 
-// --- What leaves ---------------------------------------------------------------------------------
+// --- Effects -------------------------------------------------------------------------------------
 
 void Checker::Released(const Effect& effect, const Disk& disk) {
   world_.Trace("effect", [&] { return Text(effect); });
@@ -276,12 +280,12 @@ void Checker::Released(const Effect& effect, const Disk& disk) {
 
 void Checker::Check(const Answer& answer, const Disk& disk) {
   const auto asked = asked_.find(answer.call);
-  if (asked == asked_.end()) return world_.Fail("an answer to a call that waits for none");
+  if (asked == asked_.end()) return world_.Fail("an answer to a call that is not waiting");
   for (const OutcomeKey& key : asked->second.keys) {
-    if (!IsStored(key)) world_.Fail("a reply was answered, and is not stored: " + Text(key));
+    if (!IsStored(key)) world_.Fail("a reply was answered but is not stored: " + Text(key));
   }
   if (answer.code == 0 && answer.run != kNoRun && disk.all.runs.count(answer.run) == 0) {
-    world_.Fail("a run was answered, and is not stored");
+    world_.Fail("a run was accepted but is not stored");
   }
   asked_.erase(asked);
 }
@@ -290,7 +294,7 @@ void Checker::Check(const PublishNotify& notify, const Disk& disk) {
   world_.Require(notified_.insert(notify.run).second, "a run was notified twice");
   const auto run = disk.all.runs.find(notify.run);
   world_.Require(run != disk.all.runs.end() && run->second.started > 0,
-                 "a run was notified, and is not stored as started");
+                 "a run was notified but is not stored as started");
 }
 
 void Checker::Check(const PublishResult& effect, const Disk& disk) {
@@ -303,14 +307,14 @@ void Checker::CheckResult(RunId id, const std::string& message, const Disk& disk
   const auto run = disk.all.runs.find(id);
   const bool stored = run != disk.all.runs.end() && run->second.state == RunState::kClosed &&
                       run->second.message == message;
-  world_.Require(stored, "a result was published, and is not stored");
+  world_.Require(stored, "a result was published but is not stored");
 }
 
 void Checker::Check(const ToAgent& effect, const Disk& disk) {
   if (const auto* start = std::get_if<Start>(&effect.message)) {
     const auto run = disk.all.runs.find(start->run);
     world_.Require(run != disk.all.runs.end() && run->second.started > 0,
-                   "a run was started, and is not stored as started");
+                   "a run was started but is not stored as started");
   }
   const auto* ack = std::get_if<Ack>(&effect.message);
   if (ack == nullptr) return;
@@ -318,7 +322,7 @@ void Checker::Check(const ToAgent& effect, const Disk& disk) {
     const auto run = disk.all.runs.find(key.run);
     const RankTest* rank = run == disk.all.runs.end() ? nullptr : FindRank(run->second, key.rank);
     if (rank == nullptr || !rank->ops.Has(key.op)) continue;
-    if (!IsStored(key)) world_.Fail("an outcome was acknowledged, and is not stored: " + Text(key));
+    if (!IsStored(key)) world_.Fail("an outcome was acknowledged but is not stored: " + Text(key));
   }
 }
 

@@ -1,16 +1,17 @@
-// What must hold in every world, told by what happens at the borders of the parts: it knows nothing
-// of how the cluster and the benches come to their answers.
+// Checks the rules that hold in every world. The checker sees only what crosses the boundaries of
+// the parts (events, records, effects, workers); it does not depend on how the cluster and the
+// supervisors reach their answers.
 //
-//  1. Acknowledged is stored: an accepted test, a reply's items, an agent's outcomes.
-//  2. What is stored is what the cluster has. An outcome once stored never changes; so neither does
-//     one in an agent's spool.
-//  3. A stored outcome is what its agent recorded, what its subscriber said first, or one of the
-//     coordinator's own, in its own words.
-//  4. A device has one worker at a time, of the run that holds its lease, and a lease one run.
-//  5. An op runs once; what is said to have never started never did, and never does.
-//  6. A run ends by its deadline, which never grows, or resume_grace after a start that came later.
-//  A
-//     job has at most one open run. What is closed stays so.
+//  1. Whatever is acknowledged is stored: an accepted test, a reply's items, an agent's outcomes.
+//  2. The stored state equals the cluster's state. A stored outcome never changes, neither in the
+//     coordinator's store nor in an agent's spool.
+//  3. A stored outcome is the one that the agent recorded, the first one that the subscriber
+//     replied, or one made by the coordinator, with one of its own details.
+//  4. A device has at most one worker at a time, and that worker belongs to the run that holds the
+//     device's lease. A lease has one run.
+//  5. An op runs at most once. An op reported as never started has not run and never runs.
+//  6. A run ends by its deadline, which never grows, or by resume_grace after a coordinator start
+//     that came later. A job has at most one open run. A closed run stays closed.
 //  7. A unary call gets one answer, a result stream one message, a run one notification.
 #pragma once
 
@@ -33,17 +34,17 @@ class Checker {
   void CoordinatorStarted(const Disk& disk);
   void CoordinatorDied() { asked_.clear(); }
   void BeforeStep(const Event& event, const Durable& durable);
-  // `out` from the given places on is what the step answered.
+  // The step's output is `out` from index `record` and index `effect` on.
   void Stepped(const Event& event, const Output& out, std::size_t record, std::size_t effect,
                const Cluster& cluster);
-  void Store(const Record& record, const Disk& disk);  // before it is applied
+  void Store(const Record& record, const Disk& disk);  // call before the record is applied
   void Compare(const Disk& disk, const Durable& live);
   void Released(const Effect& effect, const Disk& disk);
-  void Spoil(Disk* disk) const;  // for canaries
+  void Spoil(Disk* disk) const;  // plants the fault of kLoseLease or kChangeOutcome
 
   // --- Agents
   void AgentDied(int agent);
-  void Spooled(int agent, const SpoolRecord& record);  // it is committed
+  void Spooled(int agent, const SpoolRecord& record);  // the record is committed
   void WorkerSpawned(int agent, const WorkerKey& worker, std::int32_t device);
   void WorkerGone(int agent, const WorkerKey& worker);
   void MakingSafe(int agent, const WorkerKey& worker, std::int32_t device);
@@ -57,8 +58,8 @@ class Checker {
  private:
   using Device = std::pair<int, std::int32_t>;  // agent, device
   struct Asked {
-    RunId run = kNoRun;            // of the job that is replied to, while it waits
-    std::vector<OutcomeKey> keys;  // what a reply may have counted for
+    RunId run = kNoRun;            // the run that waits for the reply
+    std::vector<OutcomeKey> keys;  // the outcomes that the reply may provide
   };
 
   void Keep(const PutRun& record, const Disk& disk);
@@ -89,17 +90,17 @@ class Checker {
 
   World& world_;
   Ms judged_from_ = 0;
-  std::map<CallId, Asked> asked_;              // stepped, not answered
-  std::map<RunId, Ms> deadlines_;              // as first stored
+  std::map<CallId, Asked> asked_;              // calls that were stepped and not answered
+  std::map<RunId, Ms> deadlines_;              // of each run, as first stored
   std::map<OutcomeKey, Outcome> stored_;       // by the coordinator
   std::map<OutcomeKey, Outcome> spooled_;      // by agents
-  std::map<OutcomeKey, OutcomeCode> replied_;  // what the present reply may count for
-  std::set<OutcomeKey> begun_;                 // a worker was told
+  std::map<OutcomeKey, OutcomeCode> replied_;  // new outcomes that the present reply provides
+  std::set<OutcomeKey> begun_;                 // a worker was sent the op
   std::set<OutcomeKey> ran_;
   std::set<RunId> notified_;
   std::set<RunId> closed_;
-  std::set<RunId> forgotten_;  // their leases went with a node, by an operator's will
-  std::set<RunId> leaving_;    // ... perhaps by the present step
+  std::set<RunId> forgotten_;  // runs that lost leases because an operator forgot the node
+  std::set<RunId> leaving_;    // runs that would lose leases if the present step forgets the node
   std::map<Device, RunId> leased_;
   std::map<std::pair<int, WorkerKey>, std::int32_t> working_;  // -> device
   std::map<std::pair<int, WorkerKey>, std::int32_t> safing_;

@@ -1,4 +1,4 @@
-// What must hold of agents, their spools, workers and devices.
+// Checker: the rules for agents, their spools, workers and devices.
 #include "tests/simulation/checker.h"
 #include "tests/simulation/trace.h"
 
@@ -17,7 +17,7 @@ void Checker::Spooled(int, const SpoolRecord& record) {
   if (!first) world_.Fail("an agent recorded an outcome twice: " + Text(outcome->key));
   CheckNeverStarted(outcome->key, outcome->outcome);
   if (outcome->outcome.started == 0 && begun_.count(outcome->key) > 0) {
-    world_.Fail(Text(outcome->key) + " was begun, and is recorded as never begun");
+    world_.Fail(Text(outcome->key) + " had begun but is recorded as never begun");
   }
 }
 
@@ -33,7 +33,8 @@ void Checker::WorkerSpawned(int agent, const WorkerKey& worker, std::int32_t dev
   const auto lease = leased_.find({agent, device});
   const bool holds = lease != leased_.end() && lease->second == worker.run;
   if (!holds && forgotten_.count(worker.run) == 0) {
-    world_.Fail("a worker of run " + std::to_string(worker.run) + " without its device's lease");
+    world_.Fail("run " + std::to_string(worker.run) +
+                " started a worker without holding its device's lease");
   }
 }
 
@@ -41,7 +42,7 @@ void Checker::WorkerGone(int agent, const WorkerKey& worker) { working_.erase({a
 
 void Checker::MakingSafe(int agent, const WorkerKey& worker, std::int32_t device) {
   world_.Require(safing_.emplace(std::pair(agent, worker), device).second,
-                 "a device is made safe twice");
+                 "a device is made safe twice at a time");
 }
 
 void Checker::DeviceSafed(int agent, const WorkerKey& worker) { safing_.erase({agent, worker}); }
@@ -56,7 +57,7 @@ void Checker::OpPrepared(int, const WorkerKey& worker) {
 void Checker::OpRun(int agent, const WorkerKey& worker, Op op) {
   const OutcomeKey key{worker.run, worker.rank, op};
   if (!ran_.insert(key).second) world_.Fail("an op ran twice: " + Text(key));
-  world_.Require(working_.count({agent, worker}) > 0, "an op for a worker that is not there");
+  world_.Require(working_.count({agent, worker}) > 0, "an op for a worker that does not exist");
   begun_.insert(key);
   const auto stored = stored_.find(key);
   if (stored != stored_.end()) CheckNeverStarted(key, stored->second);

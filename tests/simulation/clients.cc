@@ -72,7 +72,7 @@ void Clients::Apply(const std::string& job) {
     for (std::int32_t device = first; device < kDevices; ++device) {
       if (!world_.Chance(700)) continue;
       const auto rank = static_cast<std::int32_t>(table->ranks.size() + places.size());
-      // Now and then a device that is not there, or the host's processor.
+      // Sometimes a device that does not exist, or the host's processor (-1).
       const bool odd = world_.Chance(world_.faults.strange / 10);
       places.push_back({rank, odd ? (world_.Chance(500) ? -1 : device + 20) : device, node});
     }
@@ -111,7 +111,7 @@ void Clients::AskForTest(const std::string& job) {
     asked.all_ops = bad[world_.Below(4)];
   }
   Post(std::move(asked));
-  // Other jobs may hold the same devices as running jobs: move them out of the way sometimes.
+  // Running jobs block tests of devices they share: sometimes change another job's state.
   if (world_.Chance(300)) {
     Post(JobStateSet{world_.NextId(),
                      {},
@@ -162,7 +162,7 @@ void Clients::Open(const std::string& job, Topic topic) {
   });
 }
 
-// Its StreamClosed may overtake its StreamOpened.
+// StreamClosed may overtake StreamOpened.
 void Clients::Close(StreamId id) {
   Stream& stream = streams_.at(id);
   if (std::exchange(stream.closed, true)) return;
@@ -184,7 +184,7 @@ void Clients::Wander() {
 void Clients::CutAll() {
   for (const auto& [id, stream] : std::map<StreamId, Stream>(streams_)) {
     Close(id);
-    // The shell has let go of them all.
+    // The process around the core ends all streams itself, without EndStream.
     Stream& at = streams_.at(id);
     at.attached = false;
     at.ended = true;
@@ -197,10 +197,11 @@ void Clients::CoordinatorDied() {
 
 void Clients::Hear(const AttachStream& effect) {
   const auto stream = streams_.find(effect.stream);
-  if (stream == streams_.end()) return world_.Fail("attached: a stream that never was");
+  if (stream == streams_.end()) return world_.Fail("attached: a stream that never existed");
   const bool good = !stream->second.attached && stream->second.messages == 0 &&
                     stream->second.job == effect.job && stream->second.topic == effect.topic;
-  world_.Require(good, "a stream was attached wrongly");
+  world_.Require(good,
+                 "a stream was attached twice, after a message, or with a wrong job or topic");
   stream->second.attached = true;
   stream->second.ended = false;
 }
@@ -224,16 +225,16 @@ void Clients::Hear(const PublishResult& effect) {
 
 void Clients::Hear(const ReplayResult& effect) {
   const auto stream = streams_.find(effect.stream);
-  if (stream == streams_.end()) return world_.Fail("replayed to a stream that never was");
+  if (stream == streams_.end()) return world_.Fail("replayed to a stream that never existed");
   world_.Require(!stream->second.attached, "replayed to a stream that is attached");
   EndedBy(effect.stream, 1);
 }
 
 void Clients::Hear(const EndStream& effect) {
   const auto stream = streams_.find(effect.stream);
-  if (stream == streams_.end()) return world_.Fail("the end of a stream that never was");
+  if (stream == streams_.end()) return world_.Fail("ended: a stream that never existed");
   world_.Require(stream->second.attached == !effect.job.empty(),
-                 "the end of a stream is not out of the job that it is in");
+                 "ended: the effect has a job but the stream is not attached, or the reverse");
   EndedBy(effect.stream, 0);
 }
 
@@ -252,7 +253,7 @@ ReplyItem Clients::ItemOf(std::int32_t rank, Op op) {
   item.rank = std::to_string(rank);
   item.op = std::to_string(static_cast<int>(op));
   item.code = std::to_string(world_.Chance(world_.faults.bad) ? world_.Below(kOutcomeCodes) : 0);
-  item.text = "said-so, again";
+  item.text = "all-ok, again";
   if (!world_.Chance(world_.faults.strange / 4)) return item;
   std::string* const field[] = {&item.rank, &item.op, &item.code};
   const char* const nonsense[] = {"", "x", "-1", "7", "999", "99999999999999999999"};
@@ -284,7 +285,7 @@ void Clients::Execute(const PublishNotify& notify) {
   if (!items.empty()) send();
 }
 
-// --- The end -------------------------------------------------------------------------------------
+// --- Healing and settling ------------------------------------------------------------------------
 
 void Clients::Heal() {
   for (const auto& [id, stream] : std::map<StreamId, Stream>(streams_)) {
@@ -296,7 +297,8 @@ std::string Clients::Pending(const Disk& disk) const {
   for (const auto& [id, stream] : streams_) {
     const std::string shown = "stream " + std::to_string(id) + " of " + stream.job;
     if (stream.orphaned) continue;
-    if (stream.closed && !stream.ended) return shown + " is closed, and nobody let go of it";
+    if (stream.closed && !stream.ended)
+      return shown + " is closed but the coordinator has not ended it";
     if (stream.topic == Topic::kResult && !stream.ended) return shown + " waits for a result";
   }
   for (const auto& [id, run] : disk.all.runs) {

@@ -1,6 +1,7 @@
-// Everybody who calls the coordinator: platforms that apply jobs, ask for tests, wait for results,
-// cancel and delete, also senselessly; and training agents that are notified and reply, in parts,
-// repeatedly, late, wrongly or not at all. With the shell's part of it: who listens to which job.
+// The simulated clients of the coordinator: platforms that apply jobs, request tests, wait for
+// results, cancel and delete, also with invalid requests; and training agents that are notified and
+// reply in parts, repeatedly, late, wrongly or not at all. Also does the part of the process around
+// the core: keeps which stream listens to which job.
 #pragma once
 
 #include <functional>
@@ -23,9 +24,11 @@ class Clients {
   std::function<RunId()> newest_run;
 
   void Start();
-  // Nobody asks for anything new; who listens stays, and streams that broke are not opened again.
+  // From now on clients send no requests except AskForAll and open no streams. All notify streams
+  // and some result streams close; the other result streams stay.
   void Heal();
-  // A test on agents of every device of the job, with no other job in the way.
+  // Requests a test of every device of the job, run by agents, after setting all other jobs to
+  // complete so that they do not block it.
   void AskForAll(const std::string& job, std::function<void(const Answer&)> answered);
   std::vector<std::string> Jobs() const;
 
@@ -36,10 +39,10 @@ class Clients {
   void Hear(const ReplayResult& effect);
   void Hear(const EndStream& effect);
 
-  void CutAll();           // every stream ends; each is closed once
-  void CoordinatorDied();  // ... or not at all: nobody is there to hear of it
+  void CutAll();           // ends every stream; the coordinator gets one StreamClosed for each
+  void CoordinatorDied();  // ends every stream without StreamClosed: its process has died
 
-  // What streams wait for; "": nothing.
+  // What a stream, run or lease still waits for; "" if nothing.
   std::string Pending(const Disk& disk) const;
 
  private:
@@ -48,8 +51,8 @@ class Clients {
     std::string job;
     bool attached = false;
     bool ended = false;     // by the coordinator
-    bool closed = false;    // its StreamClosed is on its way or there
-    bool orphaned = false;  // its coordinator is gone
+    bool closed = false;    // StreamClosed was sent
+    bool orphaned = false;  // its coordinator process has died
     int messages = 0;
   };
 

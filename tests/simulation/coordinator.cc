@@ -86,7 +86,7 @@ void Coordinator::Work() {
   if (steps == 0) return;
   if (!world_.healed && world_.Chance(world_.faults.coordinator_dies)) return Die();
   if (!Commit(batch.records)) {
-    world_.Trace("coordinator", [] { return std::string("cannot commit"); });
+    world_.Trace("coordinator", [] { return std::string("commit fails"); });
     if (world_.canary == Canary::kReleaseBeforeCommit) {
       for (const Effect& effect : batch.effects) checker_.Released(effect, disk_);
     }
@@ -114,7 +114,7 @@ void Coordinator::Work() {
 
 bool Coordinator::Commit(const std::vector<Record>& records) {
   const bool fails = !world_.healed && world_.Chance(world_.faults.commit_fails);
-  // One that failed may have reached the disk all the same.
+  // A failed commit may have reached the disk nevertheless.
   if (fails && world_.Chance(700)) return false;
   for (const Record& record : records) {
     checker_.Store(record, disk_);

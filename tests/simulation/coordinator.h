@@ -1,8 +1,9 @@
-// The coordinator's process: mailbox, batches, the real Cluster, its store, and what leaves it.
+// The simulated coordinator process: mailbox, batches, the real Cluster, its store, and the release
+// of effects.
 //
-// It dies at any point: with the batch half stepped, before its commit, after it, in the middle of
-// releasing. A commit that fails (stored or not: nobody knows) releases nothing; the cluster is
-// then made anew from the store, and every stream and link ends.
+// The process may die at any point: with the batch half stepped, before its commit, after it, or in
+// the middle of releasing. A failed commit, which may or may not have reached the disk, releases
+// nothing; the cluster is then created again from the store, and every stream and link ends.
 #pragma once
 
 #include <deque>
@@ -18,20 +19,21 @@ namespace assay::simulation {
 
 class Coordinator {
  public:
-  // REQUIRES: they outlive it.
+  // REQUIRES: `world` and `checker` outlive it.
   Coordinator(World* world, Checker* checker) : world_(*world), checker_(*checker) {}
 
   std::function<void(const Effect&)> release;   // an effect leaves the process
-  std::function<void(const Durable&)> stepped;  // by an event
-  std::function<void()> committed;              // all that was stepped
-  std::function<void(const Durable&)> loaded;   // in place of what was stepped
-  std::function<void()> cut_all;  // all streams, links and calls end; the process may live on
+  std::function<void(const Durable&)> stepped;  // the state after an event, not yet committed
+  std::function<void()> committed;              // every step so far is committed
+  std::function<void(const Durable&)> loaded;   // the state loaded from the store replaces it
+  // All streams, links and calls end; up() tells whether the process continues.
+  std::function<void()> cut_all;
 
   void Start();
   void Die();
-  void Post(Event event);  // into the void while it is down
+  void Post(Event event);  // dropped while the process is down
   bool up() const { return cluster_.has_value(); }
-  int life() const { return life_; }  // a number for each time it was started
+  int life() const { return life_; }  // how often the process was started
   const Disk& disk() const { return disk_; }
   std::size_t waiting() const { return mailbox_.size(); }
 
@@ -51,7 +53,7 @@ class Coordinator {
   std::deque<Event> mailbox_;
   bool work_due_ = false;
   std::optional<Ms> tick_at_;
-  std::uint64_t first_id_ = 0;  // streams and links before it were ended by a failed commit
+  std::uint64_t first_id_ = 0;  // streams and links with smaller ids ended with a failed commit
   int life_ = 0;
 };
 

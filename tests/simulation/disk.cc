@@ -117,10 +117,11 @@ std::string RunsDifference(const Disk& disk, const Durable& live, Ms judged_from
     if (!IsLoaded(disk, run)) continue;
     ++loaded;
     const auto have = live.runs.find(id);
-    if (have == live.runs.end()) return "run " + std::to_string(id) + " is stored alone";
+    if (have == live.runs.end())
+      return "run " + std::to_string(id) + " is stored but not in the cluster";
     if (!Same(run, have->second, judged_from)) return "run " + std::to_string(id);
   }
-  return loaded == live.runs.size() ? "" : "a run is not stored";
+  return loaded == live.runs.size() ? "" : "a run is in the cluster but not stored";
 }
 
 }  // namespace
@@ -151,7 +152,7 @@ std::string Difference(const Disk& disk, const Durable& live, Ms judged_from) {
   std::string what = RunsDifference(disk, live, judged_from);
   if (what.empty() && all.leases != live.leases) what = "leases";
   if (what.empty() && all.nodes != live.nodes) what = "nodes";
-  if (what.empty() && all.next_run != live.next_run) what = "the next run's number";
+  if (what.empty() && all.next_run != live.next_run) what = "the next run number";
   if (what.empty() &&
       (all.jobs.size() != live.jobs.size() ||
        !std::equal(all.jobs.begin(), all.jobs.end(), live.jobs.begin(),

@@ -1,5 +1,6 @@
-// The coordinator's store as a plain value: what each record means to it, and what it gives back
-// when the coordinator starts again. A second writing-down of the store's rules, beside SQLite's.
+// The coordinator's store as a plain value: how each record changes it, and what a starting
+// coordinator loads from it. An independent implementation of the rules that src/store implements
+// with SQLite.
 #pragma once
 
 #include <string>
@@ -9,18 +10,20 @@
 
 namespace assay::simulation {
 
-// Every run that ever was, with its ranks and outcomes, and whatever else is stored.
+// Everything stored, including every run there ever was with its ranks and outcomes.
 struct Disk {
   Durable all;
 };
 void Apply(const Record& record, Disk* disk);
 
-// What a cluster is made from: open runs in full, closed ones as the newest of their job.
+// The state to create a cluster from: open runs in full, and the newest closed run of each job
+// without its parts and ranks.
 Durable Load(const Disk& disk);
 bool IsLoaded(const Disk& disk, const Run& run);
 
-// The first way in which a cluster's state is not what is stored; "": none. Deadlines of open runs
-// may have been moved on to `judged_from` (the last start and resume_grace) without a record.
+// The first difference between a cluster's state and the stored state; "" if there is none.
+// Deadlines of open runs may have been extended to `judged_from` (the last start + resume_grace)
+// without a record.
 std::string Difference(const Disk& disk, const Durable& live, Ms judged_from);
 
 }  // namespace assay::simulation

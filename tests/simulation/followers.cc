@@ -29,7 +29,7 @@ void Followers::Heal() {
   for (Follower& follower : followers_) follower.paused_until = 0;
 }
 
-// --- The truth -----------------------------------------------------------------------------------
+// --- The true history ----------------------------------------------------------------------------
 
 Followers::State Followers::StateOf(const Signal& signal) {
   return {signal.deleted, signal.state, signal.created, signal.ended, *signal.hccl};
@@ -42,7 +42,7 @@ Followers::State Followers::StateOf(const DeletedJob& job) {
 }
 
 void Followers::Differences(const Durable& durable, Truth* truth, std::vector<Moment>* moments) {
-  // A life ends before the next one begins.
+  // A job's delete precedes its next apply.
   for (const auto& [id, job] : durable.deleted) {
     std::optional<State>& known = (*truth)[id][1];
     if (known && *known == StateOf(job)) continue;
@@ -93,12 +93,12 @@ void Followers::Loaded(const Durable& durable) {
   NoteForgotten(durable);
 }
 
-// --- What they do --------------------------------------------------------------------------------
+// --- Actions of the followers --------------------------------------------------------------------
 
 void Followers::Change() {
   if (world_.healed) return;
   world_.At(world_.Delay(4 * world_.faults.between), [this] { Change(); });
-  // A burst, now and then.
+  // Sometimes a burst of 12 changes.
   for (std::int64_t i = world_.Chance(100) ? 12 : 1; i > 0; --i) {
     const std::string job = "followed" + std::to_string(world_.Below(kJobs));
     const Ms delay = world_.Delay(world_.faults.delay);
@@ -152,7 +152,7 @@ void Followers::Connect(Follower* follower) {
     });
     return;
   }
-  // One that has waited too long for an older stream opens another in its place.
+  // A follower whose stream was not attached within kPatience opens another one in its place.
   const StreamId id = world_.NextId();
   follower->stream = id;
   streams_.insert(id);
@@ -194,10 +194,10 @@ void Followers::See(Follower* follower, const Signal& signal) {
   }
   world_.Fail("a follower saw " + job + " " +
               (signal.deleted ? "deleted" : std::string(Name(signal.state))) +
-              ", which is not so, or comes out of order");
+              ", a state that the job does not have or that is out of order");
 }
 
-// It goes away, or finds that its stream is gone.
+// The follower closes its stream, or finds it closed.
 void Followers::Lose(Follower* follower) {
   if (!follower->stream) return;
   const StreamId id = *follower->stream;
@@ -209,7 +209,7 @@ void Followers::Lose(Follower* follower) {
   world_.At(world_.Delay(world_.faults.delay), [this, id] { post(StreamClosed{id}); });
 }
 
-// --- What they hear ------------------------------------------------------------------------------
+// --- Effects for the followers -------------------------------------------------------------------
 
 Followers::Follower* Followers::Of(StreamId stream) {
   for (Follower& follower : followers_) {
@@ -232,7 +232,7 @@ bool Followers::Hear(const Effect& effect) {
   const auto* attach = std::get_if<AttachStream>(&effect);
   if (attach == nullptr || !IsSignal(attach->topic)) return false;
   Follower* const follower = Of(attach->stream);
-  if (follower == nullptr) return true;  // it has given up since
+  if (follower == nullptr) return true;  // the follower has replaced this stream
   world_.Require(!follower->attached, "a follower was attached twice");
   follower->attached = true;
   follower->attached_at = world_.now();
@@ -250,7 +250,7 @@ bool Followers::Hear(const Effect& effect) {
 bool Followers::HearAnswer(const Answer& answer) {
   for (Follower& follower : followers_) {
     if (follower.call != answer.call) continue;
-    world_.Require(answer.code == 200, "a follower may not register");
+    world_.Require(answer.code == 200, "a follower's Register was refused");
     follower.client = "client " + std::to_string(answer.call);
     follower.call = 0;
     return true;
@@ -260,7 +260,7 @@ bool Followers::HearAnswer(const Answer& answer) {
 
 bool Followers::HearEnd(const EndStream& end) {
   Follower* const follower = Of(end.stream);
-  if (follower == nullptr) return streams_.contains(end.stream);  // it has given up since
+  if (follower == nullptr) return streams_.contains(end.stream);  // replaced by the follower
   if (end.status.code() == Code::kNotFound) follower->client.clear();
   Lose(follower);
   return true;
@@ -290,7 +290,7 @@ void Followers::CutAll() {
   board_.Clear();
 }
 
-// --- The end -------------------------------------------------------------------------------------
+// --- Final checks --------------------------------------------------------------------------------
 
 std::string Followers::Pending() {
   for (const Follower& follower : followers_) {
@@ -309,17 +309,17 @@ void Followers::CheckAll() {
       const auto seen = follower.seen.find(job);
       const bool present = true_[job][0].has_value();
       if (seen == follower.seen.end()) {
-        world_.Require(!present, "a follower has never heard of a job");
+        world_.Require(!present, "a follower has never seen a present job");
         continue;
       }
       const State& last = history[seen->second.at];
       if (last == history.back()) continue;
-      // It was away when the job went, and that was old before it had read so far.
+      // The follower was away when the job was deleted, and the delete expired before it caught up.
       const auto gone = gone_.find(job);
       const bool excused = !present && gone != gone_.end() &&
                            history.back().ended <= follower.attached_at &&
                            gone->second <= follower.caught_up.value_or(world_.now());
-      world_.Require(excused, "a follower does not know the last state of a job");
+      world_.Require(excused, "a follower has not seen the last state of a job");
     }
   }
 }

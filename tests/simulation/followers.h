@@ -1,11 +1,12 @@
-// Everybody who subscribes to job signals: clients that register, follow, read slowly or not at
-// all for a while, go away and come back; and that change jobs of their own, since there is not
-// much to see otherwise. With the shell's part of it: the board, and who was given what.
+// The simulated subscribers of job signals: clients that register, subscribe, read slowly or not at
+// all for a while, disconnect and reconnect. They also change jobs of their own, because the other
+// clients cause few signals. Also does the part of the process around the core: the board, and each
+// subscriber's position in it.
 //
-// What each of them saw is held against what truly happened, which is taken from what was stored,
-// not from what was signalled: of every job a subsequence of its states in their order, where only
-// the last one may be repeated, after a reconnect; and at the end the last one, or the delete, if
-// it was still known when the follower came.
+// The signals that each follower saw are checked against the true history, which is taken from the
+// stored states, not from the published signals. For every job a follower sees a subsequence of the
+// states in their order; only the last one may be repeated, after a reconnect. In the end the
+// follower has seen the last state, or the delete if that was still retained when it subscribed.
 #pragma once
 
 #include <array>
@@ -33,20 +34,20 @@ class Followers {
   std::function<void(Event)> post;  // to the coordinator
 
   void Start();
-  void Heal();  // nobody changes jobs, pauses or goes away any more
+  void Heal();  // from now on followers do not change jobs, pause or disconnect
 
-  // --- The truth
-  void Stepped(const Durable& durable);  // may come true
-  void Committed();                      // has
-  void Loaded(const Durable& durable);   // whatever has, until a start or after a failed commit
+  // --- The true history
+  void Stepped(const Durable& durable);  // a state that is true once it is committed
+  void Committed();                      // all stepped states are committed
+  void Loaded(const Durable& durable);   // the stored state, at a start or after a failed commit
 
-  // --- What leaves the coordinator. False: it is not for them.
+  // --- Effects of the coordinator. Returns false if the effect is not for a follower.
   bool Hear(const Effect& effect);
-  void CutAll();  // every stream has ended; the shell begins anew
+  void CutAll();  // ends every stream and clears the board
 
-  // Who does not know yet what is true; "": nobody.
+  // Why a follower is not up to date; "" if all are.
   std::string Pending();
-  // At the very end, when nothing is pending.
+  // Checks that every follower has the last state of every job. REQUIRES: Pending() is "".
   void CheckAll();
 
  private:
@@ -59,26 +60,26 @@ class Followers {
     std::string hccl;
     bool operator==(const State&) const = default;
   };
-  using Truth = std::map<std::string, std::array<std::optional<State>, 2>>;  // [deleted]
-  using Moment = std::pair<std::string, State>;                              // of a job
+  using Truth = std::map<std::string, std::array<std::optional<State>, 2>>;  // job -> [deleted]
+  using Moment = std::pair<std::string, State>;                              // job, its new state
 
   struct Seen {
-    std::size_t at = 0;  // in the job's history
-    bool again = false;  // the same may come once more: it has connected anew
+    std::size_t at = 0;  // index in the job's history
+    bool again = false;  // that state may be repeated once: the follower has reconnected
   };
   struct Follower {
     std::string role;
-    std::string client;  // "": not registered
-    CallId call = 0;     // its Register that is under way
+    std::string client;  // "" if not registered
+    CallId call = 0;     // of the Register call under way; 0 if none is
     std::optional<StreamId> stream;
     Topic topic = Topic::kSignal;
     Ms opened_at = 0;
     bool attached = false;
     std::uint64_t attached_change = 0;
     Ms attached_at = 0;
-    std::optional<Ms> caught_up;  // when it had read everything for the first time since then
+    std::optional<Ms> caught_up;  // when it first had read everything after attached_at
     std::uint64_t cursor = 0;
-    JobBoard::SnapshotPtr pages;  // of a list, until all is read
+    JobBoard::SnapshotPtr pages;  // of a kSignalList stream, until all are read
     std::size_t page_at = 0;
     Ms paused_until = 0;
     std::map<std::string, Seen> seen;
@@ -106,13 +107,13 @@ class Followers {
 
   World& world_;
   std::vector<Follower> followers_;
-  std::set<StreamId> streams_;  // that they ever opened
+  std::set<StreamId> streams_;  // every stream that a follower opened
   JobBoard board_;
   std::map<std::string, std::vector<State>> history_;  // of each job
-  std::map<std::string, Ms> gone_;  // since when nobody need be told of a job that was deleted
-  Truth true_;
-  Truth stepped_;
-  std::vector<Moment> not_yet_;
+  std::map<std::string, Ms> gone_;  // deleted job -> since when its delete need not be sent
+  Truth true_;                      // committed
+  Truth stepped_;                   // stepped, perhaps not committed
+  std::vector<Moment> not_yet_;     // from true_ to stepped_
 };
 
 }  // namespace assay::simulation

@@ -16,15 +16,15 @@ LinkId Links::Connect(int agent) {
 }
 
 void Links::FromAgent(LinkId id, const AgentMessage& message) {
-  world_.Trace("agent says", [&] { return std::to_string(id) + ": " + Text(message); });
-  // Hello opens a stream and is sent once on it.
+  world_.Trace("from agent", [&] { return std::to_string(id) + ": " + Text(message); });
+  // Hello is the first message of a stream and is sent only once, so it is not lost or repeated.
   const bool hello = std::holds_alternative<Hello>(message);
   Send(id, &Link::up, !hello, [this, id, message] { post(LinkSaid{id, message}); });
 }
 
 void Links::ToAgent(LinkId id, const CoordinatorMessage& message) {
   const auto link = links_.find(id);
-  if (link == links_.end()) return world_.Fail("a message to a link that never was");
+  if (link == links_.end()) return world_.Fail("a message to a link that never existed");
   world_.Trace("to agent", [&] { return std::to_string(id) + ": " + Text(message); });
   Send(id, &Link::down, true, [this, id, message] {
     const Link& at = links_.at(id);
@@ -75,7 +75,7 @@ void Links::Break(LinkId id) {
 
 void Links::EndedByCoordinator(LinkId id) {
   const auto link = links_.find(id);
-  if (link == links_.end()) return world_.Fail("the end of a link that never was");
+  if (link == links_.end()) return world_.Fail("ended: a link that never existed");
   link->second.let_go = true;
   Break(id);
 }

@@ -1,6 +1,7 @@
-// The streams between agents and the coordinator: ordered both ways, delayed, cut with whatever is
-// in flight, now and then losing or repeating a single message. A link that broke is noticed at
-// each end in its own time; its LinkClosed may overtake what it said before.
+// The simulated streams between agents and the coordinator: ordered in each direction, delayed,
+// broken together with some of the messages in flight, sometimes losing or repeating a single
+// message. Each end notices a broken link at its own time; LinkClosed may overtake earlier
+// messages.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ class Links {
 
   std::function<void(Event)> post;                                  // to the coordinator
   std::function<void(int agent, LinkId, CoordinatorMessage)> hear;  // to an agent
-  std::function<void(int agent, LinkId)> lost;                      // an agent notices
+  std::function<void(int agent, LinkId)> lost;                      // an agent notices a break
 
   LinkId Connect(int agent);
   void FromAgent(LinkId link, const AgentMessage& message);
@@ -26,33 +27,33 @@ class Links {
   void EndedByCoordinator(LinkId link);
   void Break(LinkId link);
   void BreakAll();
-  // The process could not commit: it breaks them all, and lets go of them itself.
+  // The coordinator could not commit: it breaks all links and releases them without EndLink.
   void ForgetAll();
   void BreakAgent(int agent);
   void AgentDied(int agent);
-  // The coordinator's process is gone: nothing of these links comes to it any more.
+  // The coordinator's process has died: no message of these links reaches its successor.
   void CoordinatorDied();
-  // Links that are closed and that the coordinator never let go of.
+  // The number of closed links that the coordinator has not released.
   int kept() const;
 
  private:
   struct Way {
     std::uint64_t sent = 0;
     std::uint64_t arrived = 0;
-    std::uint64_t last = UINT64_MAX;  // nothing after it arrives
-    Ms until = 0;                     // what is sent now arrives after what was sent before
+    std::uint64_t last = UINT64_MAX;  // number of the last message that arrives
+    Ms until = 0;                     // arrival of the latest message; none overtakes it
   };
   struct Link {
     int agent = 0;
     bool broken = false;
     bool agent_knows = false;
-    bool told = false;      // the coordinator was sent LinkClosed
-    bool orphaned = false;  // the process it belonged to is gone
-    bool let_go = false;
+    bool told = false;      // LinkClosed was posted to the coordinator
+    bool orphaned = false;  // its coordinator process has died
+    bool let_go = false;    // released by the coordinator: EndLink, or all at a failed commit
     Way up;
     Way down;
   };
-  // Calls `arrive` when the message is there, unless it is lost on the way.
+  // Calls `arrive` when the message arrives; never if it is lost.
   void Send(LinkId link, Way Link::*way, bool repeatable, const std::function<void()>& arrive);
   void Deliver(LinkId link, Way Link::*way, const std::function<void()>& arrive);
 

@@ -1,4 +1,4 @@
-// Repeats one simulated world: see tools/simulate.
+// Runs simulated worlds by seed. tools/simulate builds and calls it; its --help lists the flags.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
         if (Name(static_cast<Canary>(one)) == value) canary = static_cast<Canary>(one);
       }
     } else {
-      std::fprintf(stderr, "simulate: unknown argument '%s'\n", argv[i]);
+      std::fprintf(stderr, "simulate: unknown argument '%s'; tools/simulate --help lists them\n",
+                   argv[i]);
       return 1;
     }
   }

@@ -7,7 +7,7 @@ namespace assay::simulation {
 namespace {
 
 constexpr Ms kMinute = 60'000;
-constexpr Ms kSettleMs = 2 * 60 * kMinute;  // longer than every deadline there is
+constexpr Ms kSettleMs = 2 * 60 * kMinute;  // longer than every deadline
 
 }  // namespace
 
@@ -114,12 +114,12 @@ std::string Simulation::Run() {
 void Simulation::Heal() {
   world_.Trace("world", [] { return std::string("heals"); });
   world_.healed = true;
-  // Slow as it may be, a healthy network is not as slow as the shortest deadline.
+  // The delay of a healthy network must stay well below the shortest deadline (2 s).
   world_.faults.delay = std::min<Ms>(world_.faults.delay, 200);
   coordinator_.Start();
   for (const auto& agent : agents_) agent->Start();
   std::fill(apart_until_.begin(), apart_until_.end(), 0);
-  // Whatever single messages were lost, new links say again.
+  // New links send again whatever single messages were lost.
   links_.BreakAll();
   clients_.Heal();
   followers_.Heal();
@@ -132,35 +132,35 @@ bool Simulation::Settle() {
     if (world_.now() >= look) {
       const std::string pending = Pending();
       if (pending.empty()) return true;
-      if (world_.now() >= end) world_.Fail("it does not end: " + pending);
+      if (world_.now() >= end) world_.Fail("the world does not come to rest: " + pending);
       look = world_.now() + kMinute;
     }
-    if (!world_.Next()) world_.Fail("the world stands still");
+    if (!world_.Next()) world_.Fail("no event is scheduled any more");
   }
   return false;
 }
 
-// Nothing fails any more: who can be tested is, and is well.
+// Nothing fails any more: a test of a job whose devices exist must succeed.
 void Simulation::TestJob(const std::string& name) {
   const Durable& all = coordinator_.disk().all;
   const auto job = all.jobs.find(name);
   if (job == all.jobs.end() || job->second.table->ranks.empty()) return;
   for (const TableNode& node : job->second.table->nodes) {
-    if (all.nodes.count(node.name) == 0) return;  // nobody's
+    if (all.nodes.count(node.name) == 0) return;  // no agent
   }
   if (job->second.owing_until > world_.now()) return;
   for (const RankPlace& place : job->second.table->ranks) {
     if (place.device < 0 || place.device >= Agent::kDevices) return;
   }
   clients_.AskForAll(name, [this, name](const Answer& answer) {
-    if (answer.code != 0) return world_.Fail("a sound test is refused: " + answer.text);
+    if (answer.code != 0) return world_.Fail("a test in a healed world is refused: " + answer.text);
     world_.At(kSettleMs / 4, [this, run = answer.run] {
       for (const RankTest& rank : coordinator_.disk().all.runs.at(run).ranks) {
         for (const Op op : kAllOps) {
           const Outcome& outcome = rank.outcomes[static_cast<std::size_t>(op)];
           const bool alone = outcome.detail == "p2p needs two ready devices on this node";
           if (alone || (rank.answered.Has(op) && outcome.code == OutcomeCode::kOk)) continue;
-          world_.Fail("a sound test failed: " + outcome.detail);
+          world_.Fail("a test in a healed world failed: " + outcome.detail);
         }
       }
     });
@@ -174,7 +174,8 @@ std::string Simulation::Pending() {
   for (const auto& agent : agents_) {
     if (pending.empty()) pending = agent->Pending();
   }
-  if (pending.empty() && links_.kept() > 0) pending = "the coordinator keeps a link that is closed";
+  if (pending.empty() && links_.kept() > 0)
+    pending = "the coordinator has not released a closed link";
   return pending;
 }
 

@@ -1,8 +1,12 @@
-// A whole world from one number: a coordinator, three agents, their network, disks, workers and
-// clients, and who follows the jobs. First anything may fail; then all is up and nothing is lost,
-// and everything must come to its end: every run by its deadline (or resume_grace after the last
-// start), every device free, every agent at rest with an empty spool. At last a test of every job
-// on its agents must simply work.
+// A whole simulated world from one seed: a coordinator, three agents, their network, disks, workers
+// and clients, and the subscribers of job signals.
+//
+// Run() has three phases:
+//  1. Anything may fail.
+//  2. The world heals: every process is up and no message is lost. Everything must come to rest:
+//     every run ended by its deadline (or resume_grace after the last start), every device free,
+//     every agent idle with an empty spool.
+//  3. A test of every job on its agents must succeed.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +26,12 @@ namespace assay::simulation {
 
 class Simulation {
  public:
-  static constexpr std::uint64_t kSteps = 4'000;  // of which anything may fail
+  static constexpr std::uint64_t kSteps = 4'000;  // length of the phase in which anything may fail
 
   explicit Simulation(std::uint64_t seed, Canary canary = Canary::kNone,
                       std::uint64_t steps = kSteps);
 
-  // What went wrong; "": nothing.
+  // Returns what went wrong; "" if nothing did.
   std::string Run();
 
   World& world() { return world_; }
@@ -38,11 +42,11 @@ class Simulation {
 
   void Wire();
   void WireAgent(int index);
-  void Meddle(int agent);  // once a minute: a partition, a stop
+  void Meddle(int agent);  // once a minute: perhaps a partition, perhaps a stop
   void Heal();
   bool Settle();
   void TestJob(const std::string& job);
-  // Why it has not come to its end; "": it has.
+  // Why the world is not at rest; "" if it is.
   std::string Pending();
 
   World world_;
@@ -52,7 +56,7 @@ class Simulation {
   Followers followers_;
   Coordinator coordinator_;
   std::vector<std::unique_ptr<Agent>> agents_;
-  std::vector<Ms> apart_until_;  // agents' partitions
+  std::vector<Ms> apart_until_;  // end of each agent's partition
   const std::uint64_t steps_;
 };
 

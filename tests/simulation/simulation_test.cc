@@ -1,6 +1,6 @@
-// Simulated worlds: fresh ones each time, those in which something was found once, and planted
-// faults, each of which must be found. `tools/simulate --seed N` repeats a world and tells its
-// story.
+// Simulated worlds: new random ones in each run, those that once showed a fault, and worlds with a
+// planted fault, which must be found. `tools/simulate --seed N --verbose` repeats a world and
+// prints its events.
 #include "tests/simulation/simulation.h"
 
 #include <catch2/catch.hpp>
@@ -19,8 +19,8 @@ std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
 
 }  // namespace
 
-TEST_CASE("fresh worlds keep every rule and come to their end") {
-  // ASSAY_SEED=N begins with that one, ASSAY_SEEDS=N runs so many.
+TEST_CASE("random worlds keep every rule and come to rest") {
+  // ASSAY_SEED=N sets the first seed, ASSAY_SEEDS=N the number of worlds.
   const std::uint64_t first = FromEnvironment("ASSAY_SEED", std::random_device()());
   const std::uint64_t seeds = FromEnvironment("ASSAY_SEEDS", 300);
   std::cout << "simulation: " << seeds << " worlds from seed " << first << std::endl;
@@ -37,17 +37,17 @@ TEST_CASE("fresh worlds keep every rule and come to their end") {
   CHECK(outcomes > 10 * seeds);
 }
 
-// In each of these something was found, with the steps of its time; kept as places to look again.
-TEST_CASE("worlds in which something was found stay sound") {
-  // 347: the hello of an older link came after that of a newer one, and freed devices under test.
-  // 1203: a stream's opening outlived the failed commit in which its close was lost.
+// Each of these seeds showed a fault with the code of its time.
+TEST_CASE("worlds that once showed a fault keep every rule") {
+  // 347: a hello of an older link arrived after that of a newer one and freed devices under test.
+  // 1203: a stream's open event was stepped after the failed commit that lost its close event.
   for (const std::uint64_t seed : {1U, 347U, 566U, 1203U, 2135U}) {
     INFO("tools/simulate --seed " << seed << " repeats it");
     CHECK(Simulation(seed).Run() == "");
   }
 }
 
-TEST_CASE("a world is the same each time") {
+TEST_CASE("a seed always gives the same world") {
   const auto story = [](std::uint64_t seed) {
     Simulation simulation(seed);
     std::size_t hash = 0;

@@ -39,7 +39,7 @@ struct Lines {
     return "state " + e.job + " " + std::string(Name(e.state));
   }
   std::string operator()(const JobDeleted& e) const { return "delete " + e.job; }
-  std::string operator()(const JobFileGone& e) const { return "file gone of " + e.job; }
+  std::string operator()(const JobFileGone& e) const { return "file removed of " + e.job; }
   std::string operator()(const JobFilesListed& e) const {
     return "files of " + N(std::ssize(e.jobs)) + " jobs";
   }
@@ -110,7 +110,7 @@ struct Lines {
   // The supervisor
   std::string operator()(const LinkUp&) const { return "link up"; }
   std::string operator()(const LinkDown&) const { return "link down"; }
-  std::string operator()(const CoordinatorSaid& e) const { return "hears " + Text(e.message); }
+  std::string operator()(const CoordinatorSaid& e) const { return "received " + Text(e.message); }
   std::string operator()(const WorkerOpened& e) const { return "opened " + Of(e.worker); }
   std::string operator()(const WorkerFailed& e) const { return "failed " + Of(e.worker); }
   std::string operator()(const WorkerProgressed& e) const { return "progressed " + Of(e.worker); }
@@ -120,14 +120,16 @@ struct Lines {
   std::string operator()(const WorkerOpDone& e) const {
     return "done " + Of(e.worker) + " " + Named(e.op) + "=" + N(static_cast<int>(e.code));
   }
-  std::string operator()(const WorkerGone& e) const { return "gone " + Of(e.worker) + " " + e.how; }
+  std::string operator()(const WorkerGone& e) const {
+    return "exited " + Of(e.worker) + " " + e.how;
+  }
   std::string operator()(const DeviceSafe& e) const {
     return "safe " + Of(e.worker) + (e.voltage_changed ? " changed" : "");
   }
   std::string operator()(const StopAsked&) const { return "stop asked"; }
   std::string operator()(const StopForced&) const { return "stop forced"; }
   std::string operator()(const NodeTicked&) const { return "tick"; }
-  std::string operator()(const SendToCoordinator& e) const { return "says " + Text(e.message); }
+  std::string operator()(const SendToCoordinator& e) const { return "send " + Text(e.message); }
   std::string operator()(const SpawnWorker& e) const {
     return "spawn " + Of(e.worker) + " on device " + N(e.device);
   }

@@ -1,4 +1,4 @@
-// Events, messages and effects as short lines for people who follow a simulation.
+// Formats events, messages and effects as short lines for the trace of a simulation.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// What all parts of a simulated world share: its seed, its clock, what goes wrong in it and how
-// often, and the first thing that was found to be wrong.
+// The state that all parts of a simulated world share: seed, clock, fault rates, and the first
+// violation found.
 //
-// One 64-bit number gives everything. Each world draws its own faults (a kind is absent from half
-// of them), so that some worlds have none of a kind and others many. Thread safety: none.
+// One 64-bit seed determines everything. Each world draws its own fault rates; each kind of fault
+// is absent from half of the worlds. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -17,60 +17,60 @@
 
 namespace assay::simulation {
 
-// Faults that are planted on purpose, to show that each would be found.
+// Faults planted on purpose, to prove that the checks find them.
 enum class Canary : std::uint8_t {
   kNone,
-  kReleaseBeforeCommit,  // the coordinator's effects leave although the commit failed
-  kDropRecord,           // the coordinator's store swallows a record now and then
-  kChangeOutcome,        // a stored outcome is another one after a restart
-  kLoseLease,            // a lease is gone after a restart
-  kNeverTick,            // the coordinator's clock stands still
+  kReleaseBeforeCommit,  // effects leave the coordinator although the commit failed
+  kDropRecord,           // the coordinator's store sometimes drops a record
+  kChangeOutcome,        // stored outcomes change at a restart of the coordinator
+  kLoseLease,            // all leases are lost at a restart of the coordinator
+  kNeverTick,            // the coordinator is never ticked
   kAnswerTwice,          // a unary call gets its answer twice
-  kNotifyTwice,          // subscribers are notified again
-  kRunTwice,             // a worker is told its op twice
+  kNotifyTwice,          // subscribers are notified twice
+  kRunTwice,             // a worker gets its op twice
   kSpawnTwice,           // a second worker on the device
-  kSpoolForgets,         // the agent's spool swallows what has begun
+  kSpoolForgets,         // the agent's spool drops SpoolBegun records
   kForgeOutcome,         // an agent reports other outcomes than it recorded
-  kSwallowSignal,        // subscribers of job signals are not told of a change now and then
-  kSwallowDelete,        // ... of deletions
+  kSwallowSignal,        // the board sometimes does not get a signal
+  kSwallowDelete,        // the board does not get the signals of deletions
 };
 inline constexpr int kCanaries = 14;
 std::string_view Name(Canary canary);
 
-// Permille of the occasions, unless it says otherwise.
+// Rates in permille of the occasions, except `delay` and `between`, which are in ms.
 struct Faults {
   int commit_fails = 0;
   int coordinator_dies = 0;
   int agent_dies = 0;
-  int identity_lost = 0;  // of an agent's deaths: its state folder is gone
+  int identity_lost = 0;  // of an agent's deaths: its state folder is lost
   int spool_fails = 0;
-  int cut = 0;        // of messages: their link breaks
-  int lose = 0;       // of messages: this one alone
+  int cut = 0;        // of messages: the link breaks
+  int lose = 0;       // of messages: only this message is lost
   int repeat = 0;     // of messages and replies
   int partition = 0;  // of an agent's minutes
   int stop = 0;       // of an agent's minutes: SIGTERM
   int hang = 0;
   int crash = 0;
   int late = 0;
-  int bad = 0;         // other outcomes than ok
-  int voltage = 0;     // of devices made safe: it stays changed
-  int silent = 0;      // of subscribers' tests: no reply, or not a whole one
-  int strange = 0;     // of requests: senseless ones
-  int wander = 0;      // of clients' streams: they go away
-  int pause = 0;       // of followers' looks: they do not read for a while
-  int meddle = 0;      // cancels, deletes, changes
-  Ms delay = 100;      // of a message, at most (mostly far less)
-  Ms between = 2'000;  // requests of platforms
+  int bad = 0;         // of outcomes: any code instead of ok
+  int voltage = 0;     // of devices made safe: the voltage is still changed
+  int silent = 0;      // of subscribers' tests: no reply, or an incomplete one
+  int strange = 0;     // of requests: invalid
+  int wander = 0;      // of clients' streams: the client disconnects
+  int pause = 0;       // of followers' actions: the follower does not read for a while
+  int meddle = 0;      // of requests: cancels, deletes, changes
+  Ms delay = 100;      // longest delay of a message; most are far shorter
+  Ms between = 2'000;  // longest time between two requests of platforms
 };
 
 class World {
  public:
   World(std::uint64_t seed, Canary planted);
 
-  // --- Chance: the same numbers from every standard library.
+  // --- Random numbers: the same with every standard library.
   std::int64_t Below(std::int64_t bound);
   bool Chance(int permille) { return permille > 0 && Below(1000) < permille; }
-  // Mostly short, sometimes close to `most`.
+  // A random delay, mostly short, sometimes close to `most`.
   Ms Delay(Ms most) { return Chance(700) ? Below(most / 20 + 1) : Below(most + 1); }
   std::uint64_t NextId() { return ++ids_; }
 
@@ -79,10 +79,10 @@ class World {
   void At(Ms delay, std::function<void()> what) {
     agenda_.emplace(now_ + (delay < 0 ? 0 : delay), std::move(what));
   }
-  // Does what comes next; false: nothing will ever happen.
+  // Runs the next scheduled action; false if there is none.
   bool Next();
 
-  // --- Judgement
+  // --- Violations: only the first one is kept.
   void Fail(const std::string& text) {
     if (problem_.empty()) problem_ = "at " + std::to_string(now_) + ": " + text;
   }
@@ -91,7 +91,7 @@ class World {
   }
   const std::string& problem() const { return problem_; }
 
-  // --- Trace: `text` is made only if somebody listens.
+  // --- Trace: `text` is called only if there is a listener.
   std::function<void(const std::string&)> listener;
   template <class Text>
   void Trace(const char* who, Text text) {
@@ -109,7 +109,7 @@ class World {
 
   std::mt19937_64 random_;
   Ms now_ = 1'000'000;
-  std::multimap<Ms, std::function<void()>> agenda_;  // of one time: in the order of asking
+  std::multimap<Ms, std::function<void()>> agenda_;  // actions of the same time in order of At()
   std::uint64_t ids_ = 0;
   std::string problem_;
 };

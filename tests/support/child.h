@@ -1,4 +1,5 @@
-// A child process of a test: its output by lines, its end. Killed when it goes.
+// A child process of a test, with pipes for its standard input and output. The destructor kills it
+// and waits for it.
 #pragma once
 
 #include <sys/types.h>
@@ -10,20 +11,23 @@ namespace assay {
 
 class Child {
  public:
-  // As user `uid` when that is not -1 (only root can); standard input is a pipe that closes with
-  // the Child or by CloseInput. REQUIRES: one thread, or no lock that the child needs.
+  // Runs as user `uid` unless that is -1; changing the user requires root. Standard input is a pipe
+  // that stays open until CloseInput or the destructor.
+  // REQUIRES: the process has one thread, or no other thread holds a lock that the child needs
+  // between fork and exec.
   explicit Child(const std::vector<std::string>& command, int uid = -1);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // The next line of its standard output without the line end; false: it closed it.
+  // Reads the next line of the child's standard output, without the line end. Returns false at its
+  // end.
   bool ReadLine(std::string* line);
   std::string ReadAll();
 
   void CloseInput();
   void Kill(int signal);
-  int Wait();  // its exit status, or 128 + the signal that ended it
+  int Wait();  // returns the exit status, or 128 + the signal that ended the child
 
   pid_t pid() const { return pid_; }
 

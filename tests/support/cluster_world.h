@@ -1,5 +1,5 @@
-// A cluster with a clock and hands to move it, for tests: keeps what was stored and what was sent,
-// and checks after every step that load(save) gives the same again.
+// A Cluster with a manual clock, for unit tests: steps it and keeps the output of the last step and
+// the effects of all steps.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// {"a": {0, 1}, "b": {0}}: ranks in order of listing.
+// A rank table from node names and device numbers; ranks are numbered in the order listed.
 inline std::shared_ptr<const RankTable> MakeTable(
     const std::vector<std::pair<std::string, std::vector<int>>>& nodes) {
   auto table = std::make_shared<RankTable>();
@@ -38,7 +38,7 @@ class World {
     return out_;
   }
   void Pass(Ms ms) { now_ += ms; }
-  // Lets time pass, ticking whenever the cluster wants it.
+  // Advances the clock by `ms` and ticks at each NextDeadline and at the end.
   void Let(Ms ms) {
     const Ms end = now_ + ms;
     while (true) {
@@ -113,7 +113,7 @@ class World {
   std::vector<T> Ever() const {
     return Of<T>(all_);
   }
-  // Messages to agents of one kind in the last step.
+  // The messages of type T sent to agents in the last step.
   template <class T>
   std::vector<std::pair<LinkId, T>> Sent() const {
     std::vector<std::pair<LinkId, T>> sent;

@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-// Lengths keep ("a", "b c") and ("a b", "c") apart.
+// The length before each text distinguishes ("a", "b c") from ("a b", "c").
 struct Quoted {
   const std::string& text;
 };

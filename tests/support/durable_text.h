@@ -1,4 +1,4 @@
-// All of a Durable as text, a line for each thing: equal texts, equal states.
+// A Durable as text, one line for each object. Equal texts mean equal states.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace assay {
 
 std::string DurableText(const Durable& durable);
 
-// The first line in which two texts differ, cut to a readable length; "" for equal texts.
+// The first line in which two texts differ, shortened to 400 bytes; "" for equal texts.
 std::string FirstDifference(const std::string& is, const std::string& should_be);
 
 }  // namespace assay

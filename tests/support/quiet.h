@@ -1,4 +1,4 @@
-// No log lines while it lives: for tests that provoke them.
+// Turns logging off while it exists, for tests that provoke log lines.
 #pragma once
 
 #include "base/log.h"

@@ -14,12 +14,12 @@ using Trigger = RankTrigger;
 
 constexpr Ms kQuitMs = 5'000;
 constexpr Ms kSafeMsMin = 5'000;
-constexpr Ms kProgressMs = 1'000;  // an op's progress is passed on at most this often
+constexpr Ms kProgressMs = 1'000;  // shortest time between two progress messages of a rank
 constexpr std::size_t kProgressBytesMax = 200;
 
 std::string Cut(std::string_view text, std::size_t bytes_max) { return Shown(text, bytes_max - 3); }
 
-// "signal 11 in aic: the last words", of "signal 11\nthe last words".
+// Turns "signal 11\nlast output" and " in aic" into "signal 11 in aic: last output".
 std::string OneLine(const std::string& how, std::string_view where = "") {
   const std::size_t end = std::min(how.find('\n'), how.size());
   std::string text = how.substr(0, end).append(where);
@@ -63,7 +63,7 @@ Ms NodeRun::DeadlineOf(Op op) const {
   return op == Op::kAic ? stored_->assign.aic_deadline : stored_->assign.p2p_deadline;
 }
 
-// --- Answers -------------------------------------------------------------------------------------
+// --- Outcomes ------------------------------------------------------------------------------------
 
 void NodeRun::Answer(std::size_t index, Op op, OutcomeCode code, const std::string& detail,
                      const NodeStep& step) {
@@ -93,9 +93,9 @@ void NodeRun::Judge(std::size_t index, OutcomeCode code, const std::string& deta
   if (code == OutcomeCode::kOk &&
       (rank.phase == Phase::kPreparing || rank.phase == Phase::kPrepared)) {
     code = OutcomeCode::kNotRun;
-    text = "its worker answered ok before it was told to run p2p";
+    text = "worker reported ok before p2p was started";
   }
-  // What a worker found wrong counts whenever it says so; that it found nothing comes too late.
+  // After the deadline a fault that the worker reports still counts; ok and not_run do not.
   if (step.now > rank.until && (code == OutcomeCode::kOk || code == OutcomeCode::kNotRun)) {
     text = "answered " + std::string(Name(code)) + " " + Seconds(step.now - rank.until) +
            " after its deadline of " + Seconds(DeadlineOf(op));
@@ -156,7 +156,7 @@ void NodeRun::End(const WindUp& wind_up) {
 void NodeRun::Discard(const NodeStep& step) {
   discarded_ = true;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    // A worker that was told to quit is bounded already and may be about to leave its device well.
+    // A quitting worker has a time limit already and may still close its device properly.
     if (ranks_[i].phase != Phase::kQuitting) Kill(i, {}, step);
   }
 }
@@ -177,7 +177,7 @@ void NodeRun::Opened(std::int32_t rank) {
 void NodeRun::Failed(std::int32_t rank, const std::string& reason, const NodeStep& step) {
   const std::optional<std::size_t> index = Find(rank);
   if (!index || ranks_[*index].phase != Phase::kOpening) return;
-  Refuse(*index, reason.empty() ? "its worker could not open the device" : reason, step);
+  Refuse(*index, reason.empty() ? "worker could not open its device" : reason, step);
   Quit(*index, step);
 }
 
@@ -217,7 +217,7 @@ void NodeRun::OpDone(const WorkerOpDone& said, const NodeStep& step) {
 RankEnd NodeRun::EndOfDeath(std::size_t index, const std::string& how, Ms now) const {
   const NodeRank& rank = ranks_[index];
   if (rank.phase == Phase::kOpening) {
-    const std::string text = "its worker ended before the device was open: " + OneLine(how);
+    const std::string text = "worker did not open its device: " + OneLine(how);
     return {OutcomeCode::kNotRun, text, text};
   }
   const std::optional<Op> op = UnderWay(rank.phase);

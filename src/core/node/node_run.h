@@ -1,8 +1,9 @@
 // One run on this node: its ranks, their workers and the barrier before p2p. Internal to
 // supervisor.cc.
 //
-// Events move single ranks; Advance then does whatever has become possible, and Expire whatever is
-// due. Thread safety: none; the supervisor owns it.
+// After each event, which moves single ranks, the supervisor calls Advance to start whatever has
+// become possible and Expire to handle the deadlines that have passed.
+// Thread safety: none; the supervisor owns it.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +18,32 @@ namespace assay {
 
 inline constexpr Ms kOpenMs = 60'000;  // a worker has this long to open its device
 
-// A run that comes to its end before its time: no further op starts.
+// An early end of a run (cancel or agent stop): no further op starts.
 struct WindUp {
-  std::string unstarted;   // what ops are answered that have not begun
-  Ms kill_at = 0;          // until then ops under way are waited for
-  std::string killed;      // what ops are answered that were killed then
-  bool cancelled = false;  // the coordinator wants it: p2p that only was prepared does not run
+  std::string unstarted;   // detail of the outcome of ops that have not begun
+  Ms kill_at = 0;          // when workers with an op under way are killed
+  std::string killed;      // detail of the outcome of the ops killed at kill_at
+  bool cancelled = false;  // by the coordinator: p2p that is only prepared does not run
 };
 
 class NodeRun {
  public:
-  // REQUIRES: stored is the run's place in the spool, has its ranks in order and outlives this.
+  // REQUIRES: `stored` is the run's entry in the spool, its ranks ascend, and it outlives this.
   NodeRun(RunId id, SpooledRun* stored);
 
-  // A new run: each rank gets a worker, or the reason why not.
+  // For each rank of a new run, call one of the two: start its worker, or answer its ops with
+  // not_run and `reason`.
   void Spawn(std::size_t index, const NodeStep& step);
   void Refuse(std::size_t index, const std::string& reason, const NodeStep& step);
-  // A run of before the agent's restart.
+  // For a run from before the agent's restart: makes devices with begun ops safe and answers the
+  // open ops of the other ranks.
   void TakeUp(const NodeStep& step);
 
   void Start(const NodeStep& step);
   void End(const WindUp& wind_up);
   void Discard(const NodeStep& step);
-  // Whether the coordinator's acknowledgement is news.
+  // Returns false if the acknowledgement changes nothing: the outcome is unknown, not yet sendable
+  // or already acknowledged.
   bool Acknowledge(const OutcomeKey& key, const NodeStep& step);
 
   void Opened(std::int32_t rank);
@@ -52,15 +56,16 @@ class NodeRun {
 
   void Advance(const NodeStep& step);
   void Expire(const NodeStep& step);
-  Ms Due() const;  // when Expire has something to do; kNever
+  Ms Due() const;  // when Expire next has something to do; kNever if at no time
 
-  // Outcomes that may be said and were not yet, or not acknowledged in time.
+  // Appends the outcomes to send: sendable, not acknowledged, and not sent since the last SayAgain.
   void TakeReports(Ms now, std::vector<OutcomeReport>* reports);
-  // Whether the coordinator is to be told now that the run is ready.
+  // Whether to send Ready now: every rank waits or is answered, and TakeReady has not returned true
+  // since the last SayAgain(true).
   bool TakeReady();
-  // Once more which ops have begun.
+  // Sends the start of each op under way again.
   void SayUnderWay(const NodeStep& step) const;
-  // Everything that may be said is to be said again; with `ready`, that it is ready too.
+  // Lets TakeReports return every unacknowledged outcome again; with `ready`, TakeReady too.
   void SayAgain(bool ready);
 
   bool Holds(std::int32_t device) const;
@@ -68,7 +73,7 @@ class NodeRun {
   bool open() const;     // an op has no outcome
   bool settled() const;  // free, and every outcome is acknowledged
   bool owing() const;    // an outcome is not acknowledged
-  bool unheard() const;  // an outcome was said and is not acknowledged
+  bool unheard() const;  // an outcome was sent and is not acknowledged
   bool discarded() const { return discarded_; }
   bool started() const { return stored_->started; }
   std::size_t size() const { return ranks_.size(); }
@@ -88,7 +93,7 @@ class NodeRun {
   void Answer(std::size_t index, Op op, OutcomeCode code, const std::string& detail,
               const NodeStep& step);
   void AnswerOpen(std::size_t index, const RankEnd& end, const NodeStep& step);
-  // The worker itself answered the op under way.
+  // Handles the answer of the worker itself to the op under way.
   void Judge(std::size_t index, OutcomeCode code, const std::string& detail, const NodeStep& step);
   void Quit(std::size_t index, const NodeStep& step);
   void Kill(std::size_t index, RankEnd end, const NodeStep& step);
@@ -100,7 +105,7 @@ class NodeRun {
 
   RunId id_;
   SpooledRun* stored_;
-  std::vector<NodeRank> ranks_;  // as stored_->ranks
+  std::vector<NodeRank> ranks_;  // same order as stored_->ranks
   std::optional<WindUp> wind_up_;
   bool discarded_ = false;
   bool ready_said_ = false;

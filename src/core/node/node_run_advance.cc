@@ -1,4 +1,4 @@
-// How a run goes on: what has become possible, what is due, what the coordinator is told.
+// NodeRun: starting ops, deadlines and reports to the coordinator.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,7 @@ constexpr const char* kTooFew = "p2p needs two ready devices on this node";
 
 }  // namespace
 
-// --- Going on ------------------------------------------------------------------------------------
+// --- Starting ops --------------------------------------------------------------------------------
 
 void NodeRun::Begin(std::size_t index, Op op, const NodeStep& step) {
   const std::int32_t rank = assigned(index).rank;
@@ -53,7 +53,7 @@ void NodeRun::AnswerUnstarted(std::size_t index, const NodeStep& step) {
   Quit(index, step);
 }
 
-// The barrier: p2p begins for those that can take part once nobody is left who may still come.
+// The barrier: prepares p2p for the ranks that can take part once no other rank can still join.
 void NodeRun::GatherP2p(const NodeStep& step) {
   std::vector<std::size_t> waiting;
   std::vector<P2pMember> group;
@@ -75,7 +75,7 @@ void NodeRun::GatherP2p(const NodeStep& step) {
   }
 }
 
-// Those of the group that are prepared, once all of it are that still can be.
+// Runs p2p on the prepared ranks once no rank is preparing any more.
 void NodeRun::RunPreparedP2p(const NodeStep& step) {
   std::vector<std::size_t> prepared;
   std::vector<P2pMember> group;
@@ -98,7 +98,7 @@ void NodeRun::RunPreparedP2p(const NodeStep& step) {
   }
 }
 
-// --- Time ----------------------------------------------------------------------------------------
+// --- Deadlines -----------------------------------------------------------------------------------
 
 Ms NodeRun::DueOf(const NodeRank& rank) const {
   const Ms ended = wind_up_ ? wind_up_->kill_at : kNever;
@@ -140,7 +140,7 @@ void NodeRun::Expire(const NodeStep& step) {
       Refuse(i, "worker did not open its device within " + Seconds(kOpenMs), step);
       Kill(i, {}, step);
     } else if (rank.phase == Phase::kPrepared && rank.until <= step.now) {
-      // Its worker is not at fault: another one was waited for.
+      // not_run, not timeout: this worker was prepared in time and waited for another one.
       rank.Move(Trigger::kAnswered);
       Refuse(i,
              "p2p did not start within " + Seconds(DeadlineOf(Op::kP2p)) +
@@ -152,7 +152,7 @@ void NodeRun::Expire(const NodeStep& step) {
   }
 }
 
-// --- What the coordinator is told ----------------------------------------------------------------
+// --- Reports to the coordinator ------------------------------------------------------------------
 
 void NodeRun::TakeReports(Ms now, std::vector<OutcomeReport>* reports) {
   if (discarded_) return;
@@ -193,7 +193,8 @@ void NodeRun::SayAgain(bool ready) {
 
 bool NodeRun::Holds(std::int32_t device) const {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    // A discarded run leaves ops open, which a restart before its end would take up.
+    // A discarded run leaves ops open. A restart before the run is dropped would take them up and
+    // make their devices safe, so the run holds those devices until then.
     const bool open = discarded_ && NextOpen(i);
     if ((open || ranks_[i].phase != Phase::kFree) && assigned(i).device == device) return true;
   }

@@ -59,7 +59,7 @@ constexpr RankTransition kTransitions[] = {
     {P::kSafing, T::kSafe, P::kFree},
 };
 
-// [phase][trigger] -> index into kTransitions + 1; 0 where nothing changes.
+// [phase][trigger] -> index into kTransitions + 1; 0 where there is no row.
 constexpr auto MakeIndex() {
   std::array<std::array<std::uint8_t, kRankTriggers>, kRankPhases> index{};
   std::uint8_t place = 0;

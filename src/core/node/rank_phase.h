@@ -1,8 +1,9 @@
-// One rank on its device: the phases of its worker and every move between them, as one typed table.
+// One rank on its device: the phases of its worker and all transitions, as one typed table.
+// Internal to supervisor.cc.
 //
-// A phase says what holds the device and what the supervisor waits for. The table is total: a
-// trigger that has no row in a phase changes nothing there, so a late, repeated or reordered event
-// is never an error. A rank has at most one worker in its life. Internal to supervisor.cc.
+// A phase defines what holds the device and what the supervisor waits for. The table is total: a
+// trigger without a row for a phase changes nothing there, so a late, repeated or reordered event
+// is never an error. A rank has at most one worker in its life.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +17,16 @@
 namespace assay {
 
 enum class RankPhase : std::uint8_t {
-  kFree,       // no worker: not yet, or no more; the device is free once all ops are answered
-  kOpening,    // its worker opens the device
-  kIdle,       // its worker waits: for the start, for the other ranks before p2p
-  kAic,        // under way
-  kPreparing,  // p2p is under way: its worker makes what its peers need ...
-  kPrepared,   // ... waits for the peers ...
-  kP2p,        // ... and runs it
-  kQuitting,   // its worker was told to quit
-  kKilling,    // its worker was killed and is not gone yet
-  kSafing,     // its worker is gone, the device is being made safe
+  kFree,       // no worker: not yet or not any more; all ops answered: the device is free
+  kOpening,    // the worker opens the device
+  kIdle,       // the worker waits for the start, or for the other ranks before p2p
+  kAic,        // aic is under way
+  kPreparing,  // p2p is under way: the worker prepares the blob that its peers need
+  kPrepared,   // p2p is under way: the worker waits for its peers
+  kP2p,        // p2p is under way: the worker runs it
+  kQuitting,   // QuitWorker was issued; the worker has not exited yet
+  kKilling,    // KillWorker was issued; the worker has not exited yet
+  kSafing,     // the worker has exited; the device is being made safe
 };
 inline constexpr int kRankPhases = 10;
 
@@ -37,10 +38,10 @@ enum class RankTrigger : std::uint8_t {
   kPrepared,
   kRunP2p,
   kAnswered,    // the op under way has its outcome, the worker is alive
-  kQuit,        // the supervisor wants nothing more of the worker
-  kKill,        // a bound passed, or nobody waits any more
-  kGone,        // the process is gone and never touched the device, or left it as it should
-  kGoneUnsafe,  // the process is gone and may have left the device changed
+  kQuit,        // the worker has nothing more to do
+  kKill,        // a time limit passed, or the run was discarded
+  kGone,        // the process exited before any op began, or after QuitWorker: the device is safe
+  kGoneUnsafe,  // the process exited otherwise and may have left the device changed
   kSafe,
 };
 inline constexpr int kRankTriggers = 12;
@@ -55,30 +56,30 @@ struct RankTransition {
 };
 std::span<const RankTransition> RankTransitions();
 
-// Where `trigger` leads from `phase`; no value: it changes nothing there.
+// The phase after `trigger` in `phase`; no value if the trigger changes nothing there.
 std::optional<RankPhase> RankMove(RankPhase phase, RankTrigger trigger);
 
-// The op that is under way in `phase`.
+// The op that is under way in `phase`, if any.
 std::optional<Op> UnderWay(RankPhase phase);
 
-// What the open ops of a rank are answered with when its worker is gone (and its device safe).
+// The outcomes of a rank's open ops, recorded once its worker has exited and its device is safe.
 struct RankEnd {
   OutcomeCode code = OutcomeCode::kNotRun;
   std::string detail;
-  std::string later;  // ops after the first; empty: "not started after aic <outcome>"
+  std::string later;  // detail of ops after the first; empty: "not started after aic <outcome>"
 };
 
-// The part of a rank that does not outlive the process.
+// The part of a rank's state that is in memory only.
 struct NodeRank {
   RankPhase phase = RankPhase::kFree;
-  // kOpening, kQuitting: when its worker is killed. Op under way: its deadline.
+  // kOpening, kQuitting: when the worker is killed. Op under way: the op's deadline.
   Ms until = 0;
-  Ms progress_from = 0;  // its op's progress is not passed on before
-  OpSet sent;            // outcomes said on this link and not to be said again yet
-  std::string blob;      // kPrepared: what its peers need
+  Ms progress_from = 0;  // when the next progress of the op may be sent
+  OpSet sent;            // outcomes sent on this link; NodeRun::SayAgain clears it
+  std::string blob;      // kPrepared: what the peers need
   RankEnd end;           // kKilling, kSafing
 
-  // Takes the move if the table has it.
+  // Makes the transition and returns true if the table has it.
   bool Move(RankTrigger trigger);
 };
 

@@ -1,4 +1,4 @@
-// What the spool's records mean.
+// Applies spool records to the state they describe.
 #include <algorithm>
 
 #include "core/node/supervisor.h"

@@ -1,5 +1,5 @@
-// What one step of the supervisor works with: the time and where its answers go. Internal to
-// supervisor.cc.
+// The context of one Supervisor::Step: the time, and the sinks for records and effects. Internal
+// to supervisor.cc.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,14 @@ namespace assay {
 
 inline constexpr Ms kNever = std::numeric_limits<Ms>::max();
 
-// `now + delay`, with the delays of messages bounded so that nothing overflows.
+// `now + delay`, with `delay` limited to 0 to 365 days: delays in messages are not trusted, and
+// the sum must not overflow.
 inline Ms Later(Ms now, Ms delay) {
   constexpr Ms kDelayMax = Ms{1000} * 3600 * 24 * 365;
   return now + std::clamp<Ms>(delay, 0, kDelayMax);
 }
 
-// REQUIRES: the pointers outlive it; made anew for each step.
+// REQUIRES: the pointers outlive it; created for each step.
 struct NodeStep {
   Ms now = 0;
   bool link_up = false;

@@ -11,13 +11,13 @@ namespace assay {
 namespace {
 
 constexpr Ms kResendMs = 5'000;
-constexpr Ms kRestMs = 3'600'000;           // NextDeadline when there is none
-constexpr std::size_t kReportsMax = 1'000;  // in one message
+constexpr Ms kRestMs = 3'600'000;           // NextDeadline without a deadline: now + 1 h
+constexpr std::size_t kReportsMax = 1'000;  // outcomes in one message
 constexpr std::size_t kEndedMax = 4'096;
 
 constexpr const char* kStopping = "agent is stopping";
 
-// Ascending, each rank once (the first one counts), none without ops.
+// Sorts by rank, keeps the first entry of each rank and removes ranks without ops.
 void Tidy(std::vector<AssignedRank>* ranks) {
   const auto by_rank = [](const AssignedRank& a, const AssignedRank& b) { return a.rank < b.rank; };
   const auto same = [](const AssignedRank& a, const AssignedRank& b) { return a.rank == b.rank; };
@@ -33,7 +33,7 @@ void Tidy(SpooledRun* run) {
       [](const SpooledRank& a, const SpooledRank& b) { return a.assigned.rank < b.assigned.rank; });
 }
 
-// "0-3,6" of {0, 1, 2, 3, 6}; "none".
+// {0, 1, 2, 3, 6} -> "0-3,6"; {} -> "none".
 std::string Ranges(const std::set<std::int32_t>& numbers) {
   std::string text;
   for (auto at = numbers.begin(); at != numbers.end();) {
@@ -104,8 +104,8 @@ class Supervisor::Impl {
 
   void On(const LinkUp&, NodeStep* step) {
     link_up_ = step->link_up = true;
-    // A message that comes twice comes twice on one stream; a coordinator that lost its database
-    // gives its numbers anew.
+    // ended_ guards against repeats, and a message is repeated only within one stream. A
+    // coordinator that lost its database reuses run numbers, so a new stream starts without it.
     ended_.clear();
     Hello hello;
     hello.node = self_;
@@ -199,7 +199,7 @@ class Supervisor::Impl {
     if (NodeRun* run = Find(said.worker.run)) run->Safe(said, *step);
   }
 
-  // --- The end, and time -------------------------------------------------------------------------
+  // --- Stop and ticks ----------------------------------------------------------------------------
 
   void On(const StopAsked& asked, NodeStep* step) { Stop(Later(step->now, asked.grace)); }
   void On(const StopForced&, NodeStep* step) { Stop(step->now); }
@@ -212,7 +212,7 @@ class Supervisor::Impl {
     }
   }
 
-  // Why no worker may be started on the device; empty: it may.
+  // Why no worker may be started on the device; empty if one may.
   std::string WhyNot(std::int32_t device) const {
     if (stopping_) return kStopping;
     const std::string name = "device " + std::to_string(device);
@@ -225,8 +225,8 @@ class Supervisor::Impl {
     return "";
   }
 
-  // Whatever is new, or was not acknowledged in time. Outcomes go before the Ready that follows
-  // from them.
+  // Sends outcomes that are new or were not acknowledged within kResendMs, then Ready. A run's
+  // outcomes must precede the Ready that depends on them.
   void Say(const NodeStep& step) {
     if (step.now >= resend_at_) {
       resend_at_ = kNever;
@@ -261,7 +261,7 @@ class Supervisor::Impl {
     }
   }
 
-  // A repeated Assign must not test again what is over.
+  // Remembers the run so that a repeated Assign does not run its tests again.
   void Remember(RunId id) {
     ended_.insert(id);
     if (ended_.size() > kEndedMax) ended_.erase(ended_.begin());
@@ -270,8 +270,8 @@ class Supervisor::Impl {
   const Node self_;
   std::set<std::int32_t> devices_;
   Spooled spooled_;
-  std::map<RunId, NodeRun> runs_;  // as spooled_
-  std::set<RunId> ended_;          // of this link
+  std::map<RunId, NodeRun> runs_;  // same keys as spooled_
+  std::set<RunId> ended_;  // runs that ended on this link; at most kEndedMax, lowest first out
   bool taken_up_ = false;
   bool link_up_ = false;
   bool stopping_ = false;

@@ -1,26 +1,27 @@
-// The agent's logic: which worker does what, when it is ended, what is answered. Pure like
-// cluster.h.
+// The agent's logic as a pure state machine, like cluster.h: decides what each worker runs, when it
+// is ended and which outcomes are recorded and sent.
 //
 //   NodeOutput out;
 //   supervisor.Step(event, now, &out);
 //   spool.Commit(out.records);           // then, and only then:
 //   perform(out.effects);                // workers, messages
 //
+// Thread safety: none; the agent's loop owns it.
+//
+// Worker events answer effects of this object; after a restart, events of earlier workers must not
+// be delivered. Messages produced while no link is up are dropped: LinkUp sends everything again.
+//
 // Invariants:
 // 1. A device has at most one worker, and one run, at a time.
-// 2. An op is recorded as begun before its worker is told to run it; so after a restart "begun and
-//    not answered" means that the device must be made safe before the op's outcome (1, or 4 if its
-//    voltage stays changed) exists.
-// 3. An outcome never changes once it is recorded, and is kept until the coordinator said that it
-//    is committed. A rank's ops are answered in their order.
-// 4. The last outcome of a rank is sent only when its worker is gone and its device safe: it tells
-//    the coordinator that the device is free.
-// 5. Every begun op has an outcome by its deadline + kill_grace + the time to end its worker and to
-//    make the device safe (the shell bounds both).
-//
-// Events of workers answer effects of this object: after a restart those of before are not told.
-// A message that leaves while no link is up is dropped: LinkUp says everything again.
-// Thread safety: none; the agent's loop owns it.
+// 2. An op is recorded as begun before its worker runs it. After a restart "begun and not answered"
+//    therefore means: make the device safe, then record the op's outcome (1, or 4 if the voltage is
+//    still changed).
+// 3. A recorded outcome never changes and is stored until the coordinator acknowledges that it has
+//    committed it. A rank's ops are answered in their order.
+// 4. The last outcome of a rank is sent only after its worker has exited and its device is safe: it
+//    tells the coordinator that the device is free.
+// 5. Every begun op has an outcome by its deadline + kill_grace + the time to end its worker + the
+//    time to make the device safe. The caller bounds the last two.
 #pragma once
 
 #include <array>
@@ -45,7 +46,7 @@ struct WorkerKey {
 
 // --- Events --------------------------------------------------------------------------------------
 
-struct LinkUp {};  // the stream stands: the supervisor says Hello
+struct LinkUp {};  // the stream is established: the supervisor sends Hello
 struct LinkDown {};
 struct CoordinatorSaid {
   CoordinatorMessage message;
@@ -53,7 +54,7 @@ struct CoordinatorSaid {
 struct WorkerOpened {  // the driver opened the device
   WorkerKey worker;
 };
-struct WorkerFailed {  // it could not; the worker still lives and will be told to quit
+struct WorkerFailed {  // the driver could not open it; the worker still runs, QuitWorker follows
   WorkerKey worker;
   std::string reason;
 };
@@ -65,8 +66,8 @@ struct WorkerProgressed {
 };
 struct WorkerP2pPrepared {
   WorkerKey worker;
-  std::string blob;   // what its peers need
-  std::string error;  // not empty: it cannot take part
+  std::string blob;   // what the peers need
+  std::string error;  // why the worker cannot take part; empty if it can
 };
 struct WorkerOpDone {
   WorkerKey worker;
@@ -74,30 +75,30 @@ struct WorkerOpDone {
   OutcomeCode code = OutcomeCode::kOk;
   std::string detail;
 };
-// The process has been reaped. `how` is for people: "signal 11", "exit status 3", "could not be
-// started: ...". What it printed last, if anything, follows after a newline.
+// The process has been reaped. `how` is text for people: "signal 11", "exit status 3", "could not
+// be started: ...". Its last output, if any, follows after a newline.
 struct WorkerGone {
   WorkerKey worker;
   std::string how;
 };
-// A MakeSafe effect has ended (its own process is reaped). An op that was answered before (its
-// worker did not quit and was killed) keeps its outcome, so the shell logs a voltage that stays
-// changed.
+// A MakeSafe effect has ended and its process is reaped. If the op has an outcome already (its
+// worker did not quit and was killed), that outcome does not change, so the caller must log a
+// voltage that is still changed.
 struct DeviceSafe {
   WorkerKey worker;
   bool voltage_changed = false;
   std::string detail;
 };
-struct StopAsked {  // the first SIGTERM: no more work; the op under way is waited for up to `grace`
+struct StopAsked {  // first SIGTERM: no op starts; an op under way may run for up to `grace`
   Ms grace = 0;
 };
-struct StopForced {};  // the second
+struct StopForced {};  // second SIGTERM: workers are killed
 struct NodeTicked {};
 using NodeEvent = std::variant<LinkUp, LinkDown, CoordinatorSaid, WorkerOpened, WorkerFailed,
                                WorkerProgressed, WorkerP2pPrepared, WorkerOpDone, WorkerGone,
                                DeviceSafe, StopAsked, StopForced, NodeTicked>;
 
-// --- Records: what the agent's spool keeps -------------------------------------------------------
+// --- Records: the contents of the agent's spool --------------------------------------------------
 
 struct SpooledRank {
   AssignedRank assigned;
@@ -109,15 +110,15 @@ struct SpooledRank {
   bool operator==(const SpooledRank&) const = default;
 };
 struct SpooledRun {
-  Assign assign;  // its deadlines and grace; without ranks, which are below
+  Assign assign;  // deadlines and grace; its `ranks` is empty, see below
   bool started = false;
   std::vector<SpooledRank> ranks;  // ascending by rank
   bool operator==(const SpooledRun&) const = default;
 };
 using Spooled = std::map<RunId, SpooledRun>;
 
-struct SpoolRun {  // new
-  Assign assign;   // ranks ascending, each once, none without ops
+struct SpoolRun {  // a new run
+  Assign assign;   // ranks ascending and unique, each with at least one op
 };
 struct SpoolStarted {
   RunId run = kNoRun;
@@ -133,14 +134,14 @@ struct SpoolOutcome {
 struct SpoolAcked {
   OutcomeKey key;
 };
-struct SpoolDrop {  // nothing of it is owed any more
+struct SpoolDrop {  // every outcome is acknowledged, or the run is discarded
   RunId run = kNoRun;
 };
 using SpoolRecord =
     std::variant<SpoolRun, SpoolStarted, SpoolBegun, SpoolOutcome, SpoolAcked, SpoolDrop>;
 
-// What a record means: a spool that has stored it loads this. Records of unknown runs, ranks and
-// ops change nothing.
+// Applies a record to the state: loading a spool yields the result of all its records in order.
+// Records of unknown runs, ranks and ops change nothing.
 void Apply(const SpoolRecord& record, Spooled* spooled);
 
 // --- Effects -------------------------------------------------------------------------------------
@@ -148,15 +149,15 @@ void Apply(const SpoolRecord& record, Spooled* spooled);
 struct SendToCoordinator {
   AgentMessage message;
 };
-struct SpawnWorker {  // and open the device
+struct SpawnWorker {  // the worker also opens the device: WorkerOpened or WorkerFailed follows
   WorkerKey worker;
   std::int32_t device = 0;
 };
 struct RunAic {
   WorkerKey worker;
 };
-// Every member of the group gets the same ranks and devices, in the same order; `index` is its own
-// place.
+// Every worker of the group gets the same ranks and devices in the same order; `index` is its own
+// position in it.
 struct P2pMember {
   std::int32_t rank = 0;
   std::int32_t device = 0;
@@ -170,16 +171,16 @@ struct RunP2p {
   WorkerKey worker;
   std::vector<P2pMember> group;
   std::int32_t index = 0;
-  std::vector<std::string> blobs;  // [place in group]
+  std::vector<std::string> blobs;  // [position in group]
 };
-struct QuitWorker {  // it has nothing more to do; WorkerGone follows
+struct QuitWorker {  // let the worker exit: it has nothing more to do; WorkerGone follows
   WorkerKey worker;
 };
 struct KillWorker {  // SIGKILL; WorkerGone follows
   WorkerKey worker;
 };
-// In a process of its own: read the device's voltage, restore it where the driver can. DeviceSafe
-// follows, bounded by `timeout` (then: voltage_changed with the reason).
+// In a process of its own, read the device's voltage and restore it where the driver can.
+// DeviceSafe follows within `timeout`; on timeout it has voltage_changed and the reason.
 struct MakeSafe {
   WorkerKey worker;
   std::int32_t device = 0;
@@ -197,9 +198,9 @@ struct NodeOutput {
 
 class Supervisor {
  public:
-  // `self` is what Hello says of this node; no device but its devices gets a worker. Runs in
-  // `spooled` are taken up by the first Step: devices with begun ops are made safe, and what is
-  // open is answered `1 agent restarted during the test` (or: `before the test began`).
+  // Hello sends `self`; only its devices get workers. The first Step takes up the runs in
+  // `spooled`: it makes devices with begun ops safe and answers open ops with `1 agent restarted
+  // during the test` (or `1 agent restarted before the test began`).
   Supervisor(Node self, Spooled spooled);
   ~Supervisor();
   Supervisor(Supervisor&&) noexcept;
@@ -207,12 +208,12 @@ class Supervisor {
 
   void Step(const NodeEvent& event, Ms now, NodeOutput* out);
 
-  // The earliest time at which NodeTicked would do something; now + 1 h when there is none.
+  // The earliest time at which NodeTicked would do something; now + 1 h if there is none.
   Ms NextDeadline(Ms now) const;
 
-  bool idle() const;               // no worker, no device being made safe
+  bool idle() const;               // no worker runs and no device is being made safe
   bool owing() const;              // an outcome is not acknowledged yet
-  const Spooled& spooled() const;  // as all records so far made it
+  const Spooled& spooled() const;  // the result of all records so far
 
  private:
   class Impl;

@@ -48,11 +48,11 @@ TEST_CASE("a client registers and subscribes with its id") {
   CHECK(world.Last<AttachStream>()[0].job.empty());
 }
 
-TEST_CASE("a role that is not in the list is refused, with the words of the interface") {
+TEST_CASE("a role outside the whitelist is refused with the interface's text") {
   ClientsWorld world;
-  const Answer answer = world.Register("c", "Nobody");
+  const Answer answer = world.Register("c", "Other");
   CHECK(answer.status.code() == Code::kDenied);
-  CHECK(answer.status.text() == "role:Nobody is not in whitelist");
+  CHECK(answer.status.text() == "role:Other is not in whitelist");
   CHECK(world.Register("c", "").status.code() == Code::kDenied);
   CHECK(world.Register("c", std::string(20'000, 'r')).status.text().size() < 1000);
   for (const char* role : {"CCAgent", "DefaultUser1", "DefaultUser2", "FdAgent"}) {
@@ -60,20 +60,20 @@ TEST_CASE("a role that is not in the list is refused, with the words of the inte
   }
 }
 
-TEST_CASE("an unknown id and another role are refused") {
+TEST_CASE("subscribing with an unknown id or with another role is refused") {
   ClientsWorld world;
-  const StreamId unknown = world.Follow("nobody");
+  const StreamId unknown = world.Follow("unknown");
   CHECK(world.Ended(unknown).code() == Code::kNotFound);
-  CHECK(world.Ended(unknown).text() == "invalid clientId: nobody, please register first");
+  CHECK(world.Ended(unknown).text() == "invalid clientId: unknown, please register first");
   world.Register("c", "CCAgent");
   const StreamId other = world.Follow("c", "FdAgent");
   CHECK(world.Ended(other).code() == Code::kDenied);
   CHECK(world.Ended(other).text() == "invalid role: FdAgent, please check role first");
-  // That harmed nobody.
+  // The refusals leave the registered id usable.
   CHECK(world.Attached(world.Follow("c", "CCAgent")));
 }
 
-TEST_CASE("a newer subscription takes the place of the older one") {
+TEST_CASE("a newer subscription replaces the older one of the same id") {
   ClientsWorld world;
   world.Register("c");
   const StreamId first = world.Follow("c");
@@ -81,7 +81,7 @@ TEST_CASE("a newer subscription takes the place of the older one") {
   CHECK(world.Ended(first).code() == Code::kReplaced);
   CHECK_THAT(world.Ended(first).text(), Contains("clientId c"));
   CHECK(world.Attached(second));
-  // The close of the first says nothing of the second.
+  // Closing the first stream does not affect the second.
   world.Close(first);
   world.Let(700'000);
   const StreamId third = world.Follow("c");
@@ -89,7 +89,7 @@ TEST_CASE("a newer subscription takes the place of the older one") {
   CHECK(world.Ended(second).code() == Code::kReplaced);
 }
 
-TEST_CASE("of two subscriptions the later one wins in whatever order they arrive") {
+TEST_CASE("the later of two subscriptions wins in whatever order they arrive") {
   ClientsWorld world;
   world.Register("c");
   const StreamId earlier = world.NextId();
@@ -99,13 +99,13 @@ TEST_CASE("of two subscriptions the later one wins in whatever order they arrive
   CHECK(world.Ended(later).ok());
 }
 
-TEST_CASE("an id without a stream is kept for ten minutes") {
+TEST_CASE("an id without a stream is retained for ten minutes") {
   ClientsWorld world;
   world.Register("c");
   world.Let(599'000);
   const StreamId stream = world.Follow("c");
   REQUIRE(world.Attached(stream));
-  // With a stream it stays for ever.
+  // With a stream it never expires.
   world.Let(10'000'000);
   world.Close(stream);
   world.Let(599'000);
@@ -117,7 +117,7 @@ TEST_CASE("an id without a stream is kept for ten minutes") {
   CHECK(world.Ended(world.Follow("c")).code() == Code::kNotFound);
 }
 
-TEST_CASE("there are so many subscriptions and ids, and no more") {
+TEST_CASE("the limit on subscriptions refuses new streams and registrations") {
   Settings settings;
   settings.subscriptions_max = 2;
   ClientsWorld world(settings);
@@ -129,18 +129,18 @@ TEST_CASE("there are so many subscriptions and ids, and no more") {
   const Answer full = world.Register("d");
   CHECK(full.code == 429);
   CHECK(full.status.ok());
-  // One who replaces his own needs no room.
+  // A client that replaces its own stream is not refused.
   const StreamId again = world.Follow("a");
   CHECK(world.Attached(again));
   CHECK(world.Ended(a).code() == Code::kReplaced);
   world.Close(again);
   CHECK(world.Attached(world.Follow("c")));
-  world.Close(world.Follow("nobody"));
+  world.Close(world.Follow("unknown"));
 
   CHECK(world.Register("d").code == 429);  // two subscriptions are open again
 }
 
-TEST_CASE("above the most ids the one that was idle longest goes, and nobody is kept out") {
+TEST_CASE("at the limit of ids a new one evicts the one idle longest, never one with a stream") {
   Settings settings;
   settings.clients_max = 2;
   ClientsWorld world(settings);
@@ -152,12 +152,12 @@ TEST_CASE("above the most ids the one that was idle longest goes, and nobody is 
   CHECK(world.Ended(world.Follow("a")).code() == Code::kNotFound);
   CHECK(world.Attached(world.Follow("b")));
   CHECK(world.Attached(world.Follow("c")));
-  // With a stream each, they stay.
+  // Ids with a stream are not evicted.
   CHECK(world.Register("d").code == 429);
   CHECK_THAT(world.Last<Answer>()[0].text, Contains("max client num is 2"));
 }
 
-TEST_CASE("a stream that went before it was opened is nobody's") {
+TEST_CASE("a stream closed before it was opened is not attached and does not retain its id") {
   ClientsWorld world;
   world.Register("c");
   const StreamId stream = world.NextId();
@@ -168,7 +168,7 @@ TEST_CASE("a stream that went before it was opened is nobody's") {
   CHECK(world.Ended(world.Follow("c")).code() == Code::kNotFound);
 }
 
-TEST_CASE("ids do not outlive a restart") {
+TEST_CASE("a restart invalidates all ids") {
   ClientsWorld world;
   world.Register("c");
   world.Restart();

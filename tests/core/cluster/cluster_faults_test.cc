@@ -1,4 +1,4 @@
-// What the simulation found: restarts, late ticks and messages that overtake each other.
+// Faults found by the simulation: restarts, late ticks and messages that overtake each other.
 #include <catch2/catch.hpp>
 
 #include "core/cluster/cluster.h"
@@ -25,12 +25,12 @@ struct OneNode : World {
 
 }  // namespace
 
-TEST_CASE("the hello of an older link that comes late changes nothing") {
+TEST_CASE("a late hello of an older link changes nothing") {
   OneNode world;
   const LinkId older = world.NextId();
   const LinkId newer = world.Attach("a");
   const RunId run = world.Stress("j").run;
-  const Hello late = world.HelloOf("a");  // it held nothing then
+  const Hello late = world.HelloOf("a");  // sent before the run: lists no runs
   const auto refused = [&] {
     world.Say(older, late);
     CHECK(world.Sent<Welcome>().empty());
@@ -45,7 +45,7 @@ TEST_CASE("the hello of an older link that comes late changes nothing") {
   world.Answered(newer, run, 0, Op::kAic);
   CHECK(world.RunOf(run).ranks[0].answered.Has(Op::kAic));
 
-  // Nor when the newer one is gone by then.
+  // The same if the newer link has closed by then.
   world.Step(LinkClosed{newer});
   refused();
   CHECK_FALSE(world.durable().nodes.at("a").attached);
@@ -54,7 +54,7 @@ TEST_CASE("the hello of an older link that comes late changes nothing") {
   CHECK(world.durable().nodes.at("a").attached);
 }
 
-TEST_CASE("a link says hello once") {
+TEST_CASE("a second hello on a link ends the link") {
   OneNode world;
   world.Say(world.link, world.HelloOf("b"));
   REQUIRE(world.Last<EndLink>().size() == 1);
@@ -64,7 +64,7 @@ TEST_CASE("a link says hello once") {
   CHECK_FALSE(world.durable().nodes.at("a").attached);
 }
 
-TEST_CASE("the deadline of the start is every rank's, as it is stored") {
+TEST_CASE("the start sets the stored deadline for every rank, also for an answered one") {
   OneNode world;
   const RunId run = world.Stress("j", {0}).run;
   world.Answered(world.link, run, 0, Op::kAic, OutcomeCode::kNotRun, "no device");
@@ -80,7 +80,7 @@ TEST_CASE("the deadline of the start is every rank's, as it is stored") {
   CHECK(world.RunOf(run).ranks[1].deadline == starts);
 }
 
-TEST_CASE("an agent that answers after it was answered for lets go of its device") {
+TEST_CASE("a lease ends when the agent answers or discards after the deadline") {
   for (const bool restarted : {false, true}) {
     OneNode world;
     const RunId run = world.Started();
@@ -92,13 +92,13 @@ TEST_CASE("an agent that answers after it was answered for lets go of its device
       world.Restart();
       world.link = world.Attach("a", "", {{run, true}});
     }
-    SECTION(restarted ? "it says so, later" : "it says so") {
+    SECTION(restarted ? "answered after a restart" : "answered") {
       world.Answered(world.link, run, 0, Op::kAic);
       CHECK(world.durable().leases.size() == 2);
       world.Answered(world.link, run, 0, Op::kP2p);
       CHECK(world.durable().leases.size() == 1);
     }
-    SECTION(restarted ? "it is told to, later" : "it is told to") {
+    SECTION(restarted ? "discarded after a restart" : "discarded") {
       world.Answered(world.link, run, 1, Op::kAic);
       world.Answered(world.link, run, 1, Op::kP2p);
       REQUIRE(world.RunOf(run).state == RunState::kClosed);
@@ -109,7 +109,7 @@ TEST_CASE("an agent that answers after it was answered for lets go of its device
   }
 }
 
-TEST_CASE("a subscriber that never answered owes, however late that is seen") {
+TEST_CASE("an unanswered subscriber-run blocks the job, however late the deadline is noticed") {
   for (const bool restarted : {false, true}) {
     World world;
     world.Apply("j", MakeTable({{"a", {0, 1}}}));

@@ -9,7 +9,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// One job of two nodes with two devices each, both agents attached.
+// One job on two nodes with two devices each, both agents attached.
 struct TwoNodes : World {
   TwoNodes() {
     a = Attach("a");
@@ -72,7 +72,7 @@ TEST_CASE(
   CHECK(world.RunOf(answer.run).state == RunState::kClosed);
   CHECK(world.durable().leases.empty());
 
-  // Late subscribers get it again, for a day.
+  // Late subscribers get the result for result_replay (24 h).
   const StreamId late = world.Subscribe("j", Topic::kResult);
   CHECK(world.Last<ReplayResult>().at(0).stream == late);
   world.Pass(world.settings().result_replay + 1);
@@ -80,7 +80,7 @@ TEST_CASE(
   CHECK(world.Last<EndStream>().size() == 1);
 }
 
-TEST_CASE("acknowledgements name what was sent, also what was known") {
+TEST_CASE("every reported outcome is acknowledged, also a repeated one") {
   TwoNodes world;
   const RunId run = world.Started();
   for (int i = 0; i < 2; ++i) {
@@ -88,7 +88,7 @@ TEST_CASE("acknowledgements name what was sent, also what was known") {
     CHECK(world.Sent<Ack>().at(0).second.keys == std::vector<OutcomeKey>{{run, 0, Op::kAic}});
   }
   CHECK(world.RunOf(run).ranks[0].outcomes[0].detail == "first");
-  // Of a rank of another node, or of no run at all: acknowledged, not counted.
+  // Outcomes of another node's rank or of an unknown run are acknowledged but not recorded.
   world.Answered(world.b, run, 1, Op::kAic);
   CHECK(world.Sent<Ack>().size() == 1);
   CHECK(world.RunOf(run).ranks[1].answered.empty());
@@ -109,8 +109,8 @@ TEST_CASE("refusals have ClusterD's codes and texts") {
     return std::to_string(answer.code) + " " + answer.text;
   };
   StressRequested asked;
-  asked.job = "nobody";
-  CHECK(refused(asked) == "413 job:nobody not exist");
+  asked.job = "unknown";
+  CHECK(refused(asked) == "413 job:unknown not exist");
   asked.job = std::string(10'000, 'x');
   CHECK_THAT(refused(asked), Contains("not exist"));
   asked.job = "pending";
@@ -165,7 +165,7 @@ TEST_CASE("an agent that does not have a rank's device cannot execute it") {
   world.Apply("host", MakeTable({{"a", {0, -1}}}));
   CHECK_THAT(world.Stress("host").text, Contains("\"a\": a rank runs on the CPU, not on a device"));
 
-  // Who executes by itself needs no agent, and an agent that comes back with more is asked again.
+  // A subscriber needs no agent, and an agent that attaches again with more devices is eligible.
   world.Subscribe("many", Topic::kNotify);
   CHECK(world.Stress("many").code == 0);
   world.Apply("k", MakeTable({{"b", {7}}}));
@@ -175,7 +175,7 @@ TEST_CASE("an agent that does not have a rank's device cannot execute it") {
   CHECK(world.Stress("k").code == 0);
 }
 
-TEST_CASE("a node without an attached agent is named") {
+TEST_CASE("the refusal names a node without an attached agent") {
   TwoNodes world;
   world.Step(LinkClosed{world.b});
   const Answer answer = world.Stress("j");
@@ -221,7 +221,7 @@ TEST_CASE("a rank table's node finds its agent by name, host name, FQDN or addre
   CHECK(world.durable().runs.empty());
 }
 
-TEST_CASE("devices under test elsewhere, or part of another running job, refuse a test") {
+TEST_CASE("a test is refused if a device is under test or part of another running job") {
   TwoNodes world;
   world.Apply("k", MakeTable({{"a", {1, 2}}}));
   CHECK_THAT(world.Stress("j").text,
@@ -234,7 +234,7 @@ TEST_CASE("devices under test elsewhere, or part of another running job, refuse 
   CHECK(world.Stress("l").code == 0);  // other devices of the same node
 }
 
-TEST_CASE("an identity may come back at once; another waits for the agent timeout") {
+TEST_CASE("the same identity attaches again at once; another one only after the agent timeout") {
   World world;
   const LinkId first = world.Attach("a", "one");
   world.Attach("a", "two");
@@ -264,7 +264,7 @@ TEST_CASE("a subscriber is notified once, replies add up, repeats change nothing
   CHECK(answer.executor == Executor::kSubscriber);
   REQUIRE(world.Last<PublishNotify>().size() == 1);
   CHECK(world.Last<PublishNotify>()[0].ranks->size() == 2);
-  world.Step(StreamClosed{one});  // leaving does not end the run
+  world.Step(StreamClosed{one});  // closing its stream does not end the run
 
   CHECK(world.Reply("j", {{"0", "0", "0", "OK"}, {"0", "1", "0", "OK"}}).text == "reply success");
   CHECK(world.Reply("j", {{"0", "0", "2", "other"}}).code == 0);
@@ -277,11 +277,11 @@ TEST_CASE("a subscriber is notified once, replies add up, repeats change nothing
   world.Reply("j", {{"1", "0", "2", "find fault - rank, bit"}});
   CHECK_THAT(world.RunOf(answer.run).message,
              Contains("stress test find fault, isolate node:map[a:{}],result:"));
-  CHECK(world.Reply("nobody", {}).code == 400);
+  CHECK(world.Reply("unknown", {}).code == 400);
   CHECK_THAT(world.Reply("j", {{"1", "0", "0", ""}}).text, Contains("no outcome was changed"));
 }
 
-TEST_CASE("the next notification keeps its distance from the last reply") {
+TEST_CASE("the next notification waits for reply_quiet after the last reply") {
   World world;
   world.Apply("j", MakeTable({{"a", {0, 1}}}));
   world.Subscribe("j", Topic::kNotify);
@@ -290,7 +290,7 @@ TEST_CASE("the next notification keeps its distance from the last reply") {
   const Answer second = world.Stress("j", {0});
   REQUIRE(second.code == 0);
   CHECK(world.Last<PublishNotify>().empty());
-  // A repeat of the first reply in this time is not taken as the answer.
+  // A repeat of the first reply during this time does not count for the second run.
   CHECK(world.Reply("j", {{"0", "0", "0", "OK"}}).code == 0);
   CHECK(world.RunOf(second.run).open == 2);
   world.Let(world.settings().reply_quiet - 1);
@@ -299,7 +299,7 @@ TEST_CASE("the next notification keeps its distance from the last reply") {
   CHECK(world.RunOf(second.run).state == RunState::kTesting);
 }
 
-TEST_CASE("a subscriber that never answers ends in timeouts, and the job owes") {
+TEST_CASE("an unanswered subscriber-run ends in timeouts and blocks the job until the reply") {
   World world;
   world.Apply("j", MakeTable({{"a", {0, 1}}}));
   world.Subscribe("j", Topic::kNotify);
@@ -312,7 +312,7 @@ TEST_CASE("a subscriber that never answers ends in timeouts, and the job owes") 
   CHECK(world.Stress("j").code == 0);
 }
 
-TEST_CASE("after a restart nothing is notified twice, and what was not sent is sent") {
+TEST_CASE("after a restart no run is notified twice, and an unsent notification is sent") {
   World world;
   world.Apply("j", MakeTable({{"a", {0}}}));
   world.Subscribe("j", Topic::kNotify);
@@ -331,7 +331,7 @@ TEST_CASE("after a restart nothing is notified twice, and what was not sent is s
   CHECK(world.Last<PublishNotify>().size() == 1);
 }
 
-TEST_CASE("a subscriber that does not come back in time leaves its ranks not run") {
+TEST_CASE("ranks of a subscriber that does not return in time are not run") {
   World world;
   world.Apply("j", MakeTable({{"a", {0}}}));
   const StreamId stream = world.Subscribe("j", Topic::kNotify);
@@ -344,17 +344,17 @@ TEST_CASE("a subscriber that does not come back in time leaves its ranks not run
   CHECK_THAT(world.RunOf(run).message,
              Contains("stress test finish, not run on rank:[0],result:") &&
                  Contains("executor not connected"));
-  CHECK(world.Stress("j").code == 404);  // nobody owes anything, but nobody is there
+  CHECK(world.Stress("j").code == 404);  // no reply is outstanding, but there is no executor
 }
 
-TEST_CASE("an agent that is not ready in time is left out; the others go on") {
+TEST_CASE("an agent that is not ready in time is left out; the others are started") {
   TwoNodes world;
   const RunId run = world.Stress("j").run;
   world.Say(world.a, Ready{run});
   world.Let(world.settings().start_allowance);
   CHECK(world.RunOf(run).state == RunState::kTesting);
   CHECK_THAT(world.RunOf(run).ranks[2].outcomes[0].detail, Contains("not ready within 60 s"));
-  // It is told to let go, and its devices stay leased until it has.
+  // The agent is sent Discard, and its devices stay leased until it confirms.
   CHECK(world.Ever<ToAgent>().size() > 0);
   CHECK(world.durable().leases.size() == 4);
   world.Say(world.b, Discarded{run});
@@ -363,7 +363,7 @@ TEST_CASE("an agent that is not ready in time is left out; the others go on") {
   CHECK(world.RunOf(run).state == RunState::kClosed);
 }
 
-TEST_CASE("agents that come back are told what they do not have") {
+TEST_CASE("agents that attach again are sent the assign, start or discard they lack") {
   TwoNodes world;
   const RunId run = world.Stress("j").run;
   world.Restart();
@@ -386,7 +386,8 @@ TEST_CASE("agents that come back are told what they do not have") {
   CHECK(world.RunOf(run).state == RunState::kClosed);
 }
 
-TEST_CASE("an agent that lost a started test answers not run; one that never returns times out") {
+TEST_CASE(
+    "ranks of an agent that lost a started run are not run; without the agent they time out") {
   TwoNodes world;
   const RunId run = world.Started();
   world.Step(LinkClosed{world.a});
@@ -397,7 +398,7 @@ TEST_CASE("an agent that lost a started test answers not run; one that never ret
   world.Let(world.RunOf(run).deadline - world.now());
   CHECK(world.RunOf(run).state == RunState::kClosed);
   CHECK_THAT(world.RunOf(run).message, Contains("faultRank:[2 3]"));
-  // Its devices stay leased until it says that nothing holds them.
+  // Its devices stay leased until it confirms the Discard.
   CHECK(world.durable().leases.size() == 2);
   CHECK(world.Stress("j").code == 404);
   world.b = world.Attach("b", "", {{run, true}});
@@ -414,14 +415,14 @@ TEST_CASE("a rank's deadline counts from its own start") {
   world.Say(world.a, Progress{run, 0, Op::kAic, true, 0, ""});
   const Ms deadline = world.RunOf(run).ranks[0].deadline;
   CHECK(deadline == world.now() + 300'000 + 600'000 + 4 * 30'000);
-  world.Say(world.a, Progress{run, 0, Op::kAic, true, 0, ""});  // repeated: no more time
+  world.Say(world.a, Progress{run, 0, Op::kAic, true, 0, ""});  // a repeat does not extend it
   CHECK(world.RunOf(run).ranks[0].deadline == deadline);
   world.Let(deadline - world.now());
   CHECK(world.RunOf(run).ranks[0].outcomes[0].code == OutcomeCode::kTimeout);
   CHECK(world.RunOf(run).open == 6);
 }
 
-TEST_CASE("cancelling agents: what waits is answered, what works is told, all ends soon") {
+TEST_CASE("cancelling a run on agents sends Cancel to attached ones and ends in bounded time") {
   TwoNodes world;
   const RunId run = world.Started();
   world.Step(LinkClosed{world.b});
@@ -441,7 +442,7 @@ TEST_CASE("cancelling agents: what waits is answered, what works is told, all en
   CHECK_THAT(world.Last<Answer>().at(0).text, Contains("does not exist"));
 }
 
-TEST_CASE("cancelling a subscriber's run waits for its replies") {
+TEST_CASE("a cancelled subscriber-run waits for its replies") {
   World world;
   world.Apply("j", MakeTable({{"a", {0, 1}}}));
   world.Subscribe("j", Topic::kNotify);
@@ -485,7 +486,7 @@ TEST_CASE("streams and links may close before they open") {
   CHECK_FALSE(world.durable().nodes.contains("a"));
 }
 
-TEST_CASE("node forget refuses whoever is here or awaited") {
+TEST_CASE("node forget refuses a node that is attached or part of an open run") {
   TwoNodes world;
   const auto forget = [&](const std::string& node) {
     world.Step(NodeForgotten{world.NextId(), {}, node});

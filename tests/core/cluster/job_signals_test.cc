@@ -39,7 +39,7 @@ struct JobsWorld : World {
 
 }  // namespace
 
-TEST_CASE("every change of a job is one signal, and what changes nothing is none") {
+TEST_CASE("every change of a job is one signal; without a change there is no signal") {
   JobsWorld world;
   world.Apply("j", 0);
   REQUIRE(world.Signals().size() == 1);
@@ -69,21 +69,21 @@ TEST_CASE("every change of a job is one signal, and what changes nothing is none
   CHECK(world.Signals()[0].ended == world.now());
   const Ms ended = world.now();
 
-  SECTION("a new table does not move the end") {
+  SECTION("a new table does not change the end time") {
     world.Pass(5000);
     world.Apply("j", 3);
     REQUIRE(world.Signals().size() == 1);
     CHECK(world.Signals()[0].ended == ended);
     CHECK(*world.Signals()[0].hccl == "hccl of 3");
   }
-  SECTION("failed after complete is another end, pending is none") {
+  SECTION("failed after complete sets a new end time, pending clears it") {
     world.Pass(5000);
     world.Set("j", JobState::kFailed);
     CHECK(world.Signals().at(0).ended == world.now());
     world.Set("j", JobState::kPending);
     CHECK(world.Signals().at(0).ended == 0);
   }
-  SECTION("deleting is the last signal of its life") {
+  SECTION("the delete is the last signal of a job") {
     world.Pass(5000);
     world.Delete("j");
     REQUIRE(world.Signals().size() == 1);
@@ -96,7 +96,7 @@ TEST_CASE("every change of a job is one signal, and what changes nothing is none
   }
 }
 
-TEST_CASE("the end of a job with a large table is told without the table") {
+TEST_CASE("the delete signal omits a table larger than 16 KiB") {
   JobsWorld world;
   for (const std::size_t size : {std::size_t{16} << 10, (std::size_t{16} << 10) + 1}) {
     JobApplied applied;
@@ -124,7 +124,7 @@ TEST_CASE("signals are numbered in the order of the changes") {
   }
 }
 
-TEST_CASE("after a restart everything is said again, and a life ends before the next begins") {
+TEST_CASE("after a restart all signals are sent again, a delete before the job's new state") {
   JobsWorld world;
   world.Apply("old", 1);
   world.Apply("gone", 1);
@@ -144,7 +144,7 @@ TEST_CASE("after a restart everything is said again, and a life ends before the 
   CHECK(world.Signals().empty());
 }
 
-TEST_CASE("a deleted job is remembered for an hour, across restarts") {
+TEST_CASE("a deleted job is retained for an hour, across restarts") {
   JobsWorld world;
   world.Apply("j", 1);
   world.Delete("j");
@@ -162,7 +162,7 @@ TEST_CASE("a deleted job is remembered for an hour, across restarts") {
   CHECK(world.Ever<ForgetDeleted>()[0].job == "j");
 }
 
-TEST_CASE("the newest end of a job is kept, from its own time on") {
+TEST_CASE("the newest delete of a job is retained for its own full hour") {
   JobsWorld world;
   world.Apply("j", 1);
   world.Delete("j");
@@ -176,7 +176,7 @@ TEST_CASE("the newest end of a job is kept, from its own time on") {
   CHECK(world.Ever<ForgetDeleted>().size() == 1);
 }
 
-TEST_CASE("of deleted jobs only so many are remembered") {
+TEST_CASE("the number of retained deleted jobs is limited; the oldest are dropped first") {
   Settings settings;
   settings.deleted_max = 3;
   Durable durable;
@@ -196,9 +196,8 @@ TEST_CASE("of deleted jobs only so many are remembered") {
   CHECK(cluster.durable().deleted.begin()->first == "j2");
 }
 
-// Whoever hears everything knows everything: at any moment, and after a restart, what was said
-// last of each job is what the cluster holds.
-TEST_CASE("in random histories the signals say the whole truth", "[property]") {
+// At any moment, also after a restart, the last signal of each job equals the job in the cluster.
+TEST_CASE("in random histories the signals reproduce the cluster's jobs", "[property]") {
   const unsigned seed = std::random_device{}();
   CAPTURE(seed);
   std::mt19937 random(seed);
@@ -235,7 +234,7 @@ TEST_CASE("in random histories the signals say the whole truth", "[property]") {
         const auto before = board.find(signal.job.id);
         if (before != board.end()) {
           CHECK(before->second.change < signal.change);
-          // Nothing is said twice.
+          // Two consecutive signals of a job differ.
           const Signal& old = before->second;
           CHECK_FALSE((old.deleted == signal.deleted && old.state == signal.state &&
                        old.job == signal.job && old.created == signal.created &&

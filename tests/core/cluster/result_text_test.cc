@@ -31,7 +31,7 @@ nlohmann::json JsonOf(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the sentence says the worst finding") {
+TEST_CASE("the sentence names the worst outcome") {
   Run run = MakeRun(4);
   CHECK_THAT(ResultText(run), StartsWith("stress test finish, result:{\"n-a\":{\"0\":"));
   run.ranks[1].outcomes[1] = {OutcomeCode::kNotRun, "no", 0, 0};
@@ -59,7 +59,7 @@ TEST_CASE("keys are in text order, empty texts are left out, texts are escaped")
   CHECK(json["n-a"].size() == 12);
 }
 
-TEST_CASE("a large result keeps every rank that is not ok and says how many it left out") {
+TEST_CASE("a large result contains every rank that is not ok and counts the ok ranks left out") {
   Run run = MakeRun(20'000);
   run.ranks[77].outcomes[1] = {OutcomeCode::kFaulty, "bit", 0, 0};
   const std::string text = ResultText(run, 200'000);

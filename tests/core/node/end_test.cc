@@ -1,4 +1,4 @@
-// The supervisor's rules, one by one: deadlines, deaths, cancel, discard, stop, restart.
+// Supervisor: deadlines, worker deaths, cancel, discard, stop, restart.
 #include <catch2/catch.hpp>
 
 #include "tests/core/node/rig.h"
@@ -14,7 +14,7 @@ constexpr OutcomeCode kVoltage = OutcomeCode::kVoltageNotRestored;
 
 const std::string kSafe0 = "make safe 1/0 on 0 within 30000";
 
-// A rig whose rank 0 of run 1 runs aic, and has p2p after it.
+// A rig where rank 0 of run 1 runs aic, with p2p still to come.
 Rig InAic() {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Both()}}));
@@ -23,7 +23,7 @@ Rig InAic() {
 
 }  // namespace
 
-TEST_CASE("a deadline: grace, kill, make safe, outcome") {
+TEST_CASE("after a deadline: grace, kill, make safe, outcome") {
   Rig rig = InAic();
   rig.Do(LinkUp{});
   CHECK(rig.Tick(300'001) == Lines{});
@@ -40,7 +40,7 @@ TEST_CASE("a deadline: grace, kill, make safe, outcome") {
   CHECK(rig.Safe(1, 0, true) == Lines{});
 }
 
-TEST_CASE("a deadline with the voltage left changed is 4") {
+TEST_CASE("a passed deadline with the voltage still changed gives code 4") {
   Rig rig = InAic();
   rig.Tick(330'000);
   rig.Gone(1, 0, "signal 9");
@@ -50,7 +50,7 @@ TEST_CASE("a deadline with the voltage left changed is 4") {
               "spool outcome 1/0/p2p not_run: not started after aic voltage_not_restored"});
 }
 
-TEST_CASE("what the worker answers in the grace") {
+TEST_CASE("answers of the worker during the grace period") {
   const auto answer = [](Ms after, OutcomeCode code, const std::string& detail) {
     Rig rig = InAic();
     rig.Tick(300'000 + after);
@@ -65,7 +65,7 @@ TEST_CASE("what the worker answers in the grace") {
   CHECK(answer(3'200, kVoltage, "0.8 V") == "spool outcome 1/0/aic voltage_not_restored: 0.8 V");
 }
 
-TEST_CASE("a late answer is late even when no tick came in between") {
+TEST_CASE("a late answer is a timeout even if no tick came in between") {
   Rig rig = InAic();
   rig.now += 900'000;
   CHECK(rig.Done(1, 0, Op::kAic) ==
@@ -73,7 +73,7 @@ TEST_CASE("a late answer is late even when no tick came in between") {
               "spool outcome 1/0/p2p not_run: not started after aic timeout", "quit 1/0"});
 }
 
-TEST_CASE("a worker that dies in an op") {
+TEST_CASE("a worker that dies during an op gives not_run after its device is safe") {
   Rig rig = InAic();
   CHECK(rig.Gone(1, 0, "signal 11\nassert at x.cc:3") == Lines{kSafe0});
   CHECK(rig.Safe(1, 0) ==
@@ -82,7 +82,7 @@ TEST_CASE("a worker that dies in an op") {
   CHECK(rig.supervisor.idle());
 }
 
-TEST_CASE("a worker that dies in an op and leaves the voltage changed is 4") {
+TEST_CASE("a worker that dies during an op and leaves the voltage changed gives code 4") {
   Rig rig = InAic();
   rig.Gone(1, 0, "signal 11");
   CHECK(rig.Safe(1, 0, true) ==
@@ -91,7 +91,7 @@ TEST_CASE("a worker that dies in an op and leaves the voltage changed is 4") {
               "spool outcome 1/0/p2p not_run: not started after aic crash"});
 }
 
-TEST_CASE("a worker that dies in the grace has not answered in time") {
+TEST_CASE("a worker that dies during the grace period gives timeout") {
   Rig rig = InAic();
   rig.Tick(310'000);
   rig.Gone(1, 0, "exit status 1");
@@ -99,7 +99,7 @@ TEST_CASE("a worker that dies in the grace has not answered in time") {
         "spool outcome 1/0/aic timeout: no answer within 300 s, then worker died: exit status 1");
 }
 
-TEST_CASE("a worker that dies before it began anything leaves its device as it was") {
+TEST_CASE("a worker that dies before any op began does not need its device made safe") {
   Rig rig;
   rig.Say(TestAssign(1, {{0, 0, Both()}, {1, 1, Aic()}}));
   rig.Opened(1, 0);
@@ -107,24 +107,24 @@ TEST_CASE("a worker that dies before it began anything leaves its device as it w
         Lines{"spool outcome 1/0/aic not_run: worker died: signal 9 before aic",
               "spool outcome 1/0/p2p not_run: worker died: signal 9 before aic"});
   CHECK(rig.Gone(1, 1, "could not be started: no memory") ==
-        Lines{"spool outcome 1/1/aic not_run: its worker ended before the device was open: could "
-              "not be started: no memory"});
+        Lines{"spool outcome 1/1/aic not_run: worker did not open its device: could not be "
+              "started: no memory"});
   CHECK(rig.supervisor.idle());
 }
 
-TEST_CASE("a worker that dies at the barrier leaves a device to be looked at") {
+TEST_CASE("the device of a worker that dies at the barrier is made safe") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Both()}, {1, 1, Both()}}));
   rig.Done(1, 0, Op::kAic);
   CHECK(rig.Gone(1, 0, "signal 9") == Lines{kSafe0});
-  // Its p2p is open until the device is safe, so the other one waits.
+  // The p2p of rank 0 is open until its device is safe, so rank 1 waits.
   CHECK(rig.Done(1, 1, Op::kAic) == Lines{"spool outcome 1/1/aic ok: "});
   CHECK(rig.Safe(1, 0, true, "0.8 V").front() ==
         "spool outcome 1/0/p2p voltage_not_restored: the device's voltage is still changed (0.8 "
         "V): worker died: signal 9 before p2p");
 }
 
-TEST_CASE("cancel before the start") {
+TEST_CASE("cancel before the start answers every op and quits the workers") {
   Rig rig;
   rig.Do(LinkUp{});
   rig.Say(TestAssign(1, {{0, 0, Both()}, {1, 1, Aic()}}));
@@ -142,7 +142,7 @@ TEST_CASE("cancel before the start") {
   CHECK(rig.Gone(1, 0, "signal 9") == Lines{"outcome 1/0/p2p not_run: cancelled"});
 }
 
-TEST_CASE("cancel waits for ops under way, starts no other") {
+TEST_CASE("cancel waits for ops under way and starts no other") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Both()}, {1, 1, Both()}, {2, 2, Aic()}, {3, 3, Both()}}));
   rig.Done(1, 3, Op::kAic);
@@ -161,7 +161,7 @@ TEST_CASE("cancel waits for ops under way, starts no other") {
   CHECK(rig.Safe(1, 2) == Lines{"spool outcome 1/2/aic not_run: cancelled"});
 }
 
-TEST_CASE("cancel with the voltage left changed is 4") {
+TEST_CASE("cancel with the voltage still changed gives code 4") {
   Rig rig = InAic();
   rig.Say(Cancel{1});
   rig.Tick(30'000);
@@ -172,7 +172,7 @@ TEST_CASE("cancel with the voltage left changed is 4") {
               "spool outcome 1/0/p2p not_run: cancelled"});
 }
 
-TEST_CASE("a deadline that passes first is not a cancel") {
+TEST_CASE("a deadline that passes before the cancel gives timeout") {
   Rig rig = InAic();
   rig.Tick(310'000);
   rig.Say(Cancel{1});
@@ -181,7 +181,7 @@ TEST_CASE("a deadline that passes first is not a cancel") {
   CHECK(rig.Safe(1, 0)[0] == "spool outcome 1/0/aic timeout: no answer within 300 s");
 }
 
-TEST_CASE("discard ends everything at once and says so when nothing is held") {
+TEST_CASE("discard kills all workers at once and is confirmed when no device is held") {
   Rig rig;
   rig.Do(LinkUp{});
   rig.Begin(TestAssign(1, {{0, 0, Both()}, {1, 1, P2p()}, {2, 9, Aic()}, {3, 3, Aic()}}));
@@ -197,7 +197,7 @@ TEST_CASE("discard ends everything at once and says so when nothing is held") {
   CHECK(rig.supervisor.spooled().count(1) == 0);
 }
 
-TEST_CASE("a discarded run keeps its devices to its end, so that a restart finds one run on each") {
+TEST_CASE("a discarded run holds its devices until it is dropped") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Aic()}, {1, 1, Aic()}}));
   rig.Say(Discard{1});
@@ -207,7 +207,7 @@ TEST_CASE("a discarded run keeps its devices to its end, so that a restart finds
         "spool outcome 2/0/aic not_run: device 0 is held by run 1");
 }
 
-TEST_CASE("discard of a run that is over or unknown") {
+TEST_CASE("discard of an ended or unknown run is confirmed") {
   Rig rig;
   rig.Do(LinkUp{});
   CHECK(rig.Say(Discard{1}) == Lines{"discarded 1"});
@@ -217,7 +217,7 @@ TEST_CASE("discard of a run that is over or unknown") {
   CHECK(rig.Say(Discard{2}) == Lines{"discarded 2"});
 }
 
-TEST_CASE("a stopping agent takes no work, waits for what is under way") {
+TEST_CASE("a stopping agent accepts no work and waits for ops under way") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Both()}, {1, 1, Both()}}));
   rig.Done(1, 1, Op::kAic);
@@ -242,7 +242,7 @@ TEST_CASE("a stopping agent takes no work, waits for what is under way") {
   CHECK(rig.supervisor.owing());
 }
 
-TEST_CASE("a stop's grace ends an op that outlasts it, its own deadline earlier") {
+TEST_CASE("an op ends at the earlier of the stop's grace and its own deadline") {
   Rig rig = InAic();
   rig.Do(StopAsked{60'000});
   CHECK(rig.supervisor.NextDeadline(rig.now) == rig.now + 60'000);
@@ -259,7 +259,7 @@ TEST_CASE("a stop's grace ends an op that outlasts it, its own deadline earlier"
   CHECK(slow.Safe(1, 0)[0] == "spool outcome 1/0/aic timeout: no answer within 300 s");
 }
 
-TEST_CASE("a forced stop kills, makes safe, answers") {
+TEST_CASE("a forced stop kills workers, makes devices safe and answers") {
   Rig rig = InAic();
   rig.Say(TestAssign(2, {{0, 1, Aic()}}));
   CHECK(rig.Do(StopForced{}) ==
@@ -270,14 +270,14 @@ TEST_CASE("a forced stop kills, makes safe, answers") {
         "stopped during the test");
 }
 
-TEST_CASE("a cancelled run ends with the stop when that is earlier") {
+TEST_CASE("a cancelled run ends with the stop if that is earlier") {
   Rig rig = InAic();
   rig.Say(Cancel{1});
   rig.Do(StopAsked{10'000});
   CHECK(rig.Tick(10'000) == Lines{"kill 1/0"});
 }
 
-TEST_CASE("a restart makes safe what had begun, answers the rest at once") {
+TEST_CASE("a restart makes devices with begun ops safe and answers the other ops at once") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Both()}, {1, 9, Aic()}, {2, 2, Aic()}, {3, 3, P2p()}}));
   rig.Done(1, 2, Op::kAic, kFaulty, "x");
@@ -289,8 +289,7 @@ TEST_CASE("a restart makes safe what had begun, answers the rest at once") {
         Lines{"spool outcome 1/3/p2p not_run: agent restarted during the test",
               "spool outcome 2/0/aic not_run: agent restarted before the test began", kSafe0,
               "hello n1 1 started 2",
-              "outcome 1/1/aic not_run: no device 9 on this node (it has "
-              "0-7)",
+              "outcome 1/1/aic not_run: no device 9 on this node (it has 0-7)",
               "outcome 1/2/aic faulty: x",
               "outcome 1/3/p2p not_run: agent restarted during the test",
               "outcome 2/0/aic not_run: agent restarted before the test began", "ready 2"});
@@ -303,7 +302,7 @@ TEST_CASE("a restart makes safe what had begun, answers the rest at once") {
   CHECK(rig.supervisor.idle());
 }
 
-TEST_CASE("a restart between two ops looks at the device, and may be restarted itself") {
+TEST_CASE("a restart between two ops makes the device safe, also after another restart") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Both()}, {1, 1, Both()}}));
   rig.Done(1, 0, Op::kAic);
@@ -318,7 +317,7 @@ TEST_CASE("a restart between two ops looks at the device, and may be restarted i
   CHECK(rig.Tick(0) == Lines{"make safe 1/1 on 1 within 30000"});
 }
 
-TEST_CASE("a restart after the last answer only says it again") {
+TEST_CASE("a restart after the last outcome only sends it again") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Aic()}}));
   rig.Done(1, 0, Op::kAic, kOk, "fine");
@@ -331,7 +330,7 @@ TEST_CASE("a restart after the last answer only says it again") {
   CHECK(rig.supervisor.NextDeadline(rig.now) == rig.now + 3'600'000);
 }
 
-TEST_CASE("nonsense in an assignment's times neither overflows nor hangs") {
+TEST_CASE("invalid times in an assignment neither overflow nor hang") {
   Assign assign = TestAssign(1, {{0, 0, Aic()}});
   assign.aic_deadline = -5;
   assign.kill_grace = -5;

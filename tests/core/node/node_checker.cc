@@ -93,7 +93,7 @@ void NodeChecker::EndBy(RunId run, Ms at) {
   if (!added) known->second = std::min(known->second, at);
 }
 
-// Invariant 5. A restart ends what is under way at once.
+// A restart ends ops under way at once.
 void NodeChecker::CheckBounds(Ms now) {
   for (const auto& [id, run] : spool_) {
     for (const SpooledRank& rank : run.ranks) {
@@ -104,7 +104,7 @@ void NodeChecker::CheckBounds(Ms now) {
       if (ended_by_.count(id) != 0) ended = std::min(ended, ended_by_.at(id));
       if (now > std::max(ended + kReapMs, restarted_) + std::max<Ms>(5'000, grace)) {
         Fail("no outcome of run " + std::to_string(id) + " rank " +
-             std::to_string(rank.assigned.rank) + " within its bound");
+             std::to_string(rank.assigned.rank) + " within its time limit");
       }
     }
   }
@@ -157,37 +157,39 @@ void NodeChecker::Keep(const SpoolRun& record) {
 }
 void NodeChecker::Keep(const SpoolStarted& record) {
   const auto run = spool_.find(record.run);
-  Require(run != spool_.end() && !run->second.started, "started: unknown or twice");
+  Require(run != spool_.end() && !run->second.started, "started: unknown run or started twice");
 }
 void NodeChecker::Keep(const SpoolBegun& record) {
   const SpooledRank* rank = FindRank(record.key.run, record.key.rank);
   if (rank == nullptr) return Fail("begun: unknown rank");
-  Require(spool_.at(record.key.run).started, "begun before the start");
+  Require(spool_.at(record.key.run).started, "begun before the run was started");
   Require(NextOpen(*rank) == record.key.op, "begun: not the next op");
   Require(!rank->begun.Has(record.key.op), "begun twice");
   const auto worker = workers_.find(KeyOf(record.key));
-  Require(worker != workers_.end() && worker->second.opened, "begun without a worker");
-  Require(ended_by_.count(record.key.run) == 0, "begun in a run that is to end");
+  Require(worker != workers_.end() && worker->second.opened,
+          "begun without a worker with an open device");
+  Require(ended_by_.count(record.key.run) == 0, "begun in a run that is ending");
 }
 void NodeChecker::Keep(const SpoolOutcome& record) {
   const SpooledRank* rank = FindRank(record.key.run, record.key.rank);
   if (rank == nullptr) return Fail("outcome: unknown rank");
   Require(!rank->answered.Has(record.key.op), "an outcome changes");
   Require(NextOpen(*rank) == record.key.op, "outcomes out of order");
-  Require(record.outcome.detail.size() <= 512, "a detail is too long");
+  Require(record.outcome.detail.size() <= 512, "outcome: detail is longer than 512 bytes");
   Require(record.outcome.code == OutcomeCode::kOk || !record.outcome.detail.empty(),
-          "no reason given");
+          "outcome other than ok without a detail");
   const WorkerKey key = KeyOf(record.key);
   if (rank->begun.Has(record.key.op) && workers_.count(key) == 0) {
     Require(made_safe_.count(key) != 0, "an outcome before the device is safe");
   }
-  Require(safing_.count(key) == 0, "an outcome while the device is made safe");
+  Require(safing_.count(key) == 0, "an outcome while the device is being made safe");
   if (record.outcome.code == OutcomeCode::kOk) {
-    Require(ok_ == record.key, "ok without its worker's word");
+    Require(ok_ == record.key, "ok that the worker did not report");
     Require(problem_.empty() && now_ <= DeadlineOf(record.key), "ok after its deadline");
   }
   if (changed_.erase(key) != 0) {
-    Require(record.outcome.code == OutcomeCode::kVoltageNotRestored, "a voltage is forgotten");
+    Require(record.outcome.code == OutcomeCode::kVoltageNotRestored,
+            "outcome does not report the changed voltage");
   }
 }
 void NodeChecker::Keep(const SpoolAcked& record) {
@@ -200,7 +202,7 @@ void NodeChecker::Keep(const SpoolDrop& record) {
   for (const SpooledRank& rank : run->second.ranks) {
     Require(!Holds({record.run, rank.assigned.rank}), "dropped while a device is held");
     Require(rank.acked == rank.assigned.ops || discards_.count(record.run) != 0,
-            "dropped while something is owed");
+            "dropped with an unacknowledged outcome");
   }
   discards_.erase(record.run);
   const auto of_run = [&](const WorkerKey& key) { return key.run == record.run; };
@@ -217,15 +219,15 @@ void NodeChecker::Perform(const SpawnWorker& effect) {
   if (rank == nullptr) return Fail("spawn: unknown rank");
   Require(rank->assigned.device == effect.device, "spawn: on another device");
   Require(!DeviceHeld(effect.device), "a second worker on one device");
-  Require(rank->begun.empty() && rank->answered.empty(), "spawn after the begin");
-  Require(!stopping_, "a worker of a stopping agent");
+  Require(rank->begun.empty() && rank->answered.empty(), "spawn: an op has begun or is answered");
+  Require(!stopping_, "spawn: the agent is stopping");
   Require(spawned_.insert(effect.worker).second, "a second worker for one rank");
   workers_[effect.worker].device = effect.device;
 }
 void NodeChecker::RequireBegun(const WorkerKey& key, Op op) {
   const SpooledRank* rank = FindRank(key.run, key.rank);
   const auto worker = workers_.find(key);
-  Require(worker != workers_.end() && worker->second.opened, "run: no open worker");
+  Require(worker != workers_.end() && worker->second.opened, "run: no worker with an open device");
   Require(rank != nullptr && rank->begun.Has(op) && !rank->answered.Has(op),
           "run: not recorded as begun");
 }
@@ -234,12 +236,12 @@ void NodeChecker::Perform(const PrepareP2p& effect) {
   RequireBegun(effect.worker, Op::kP2p);
   Require(effect.group.size() >= 2, "a group of one");
   Require(effect.group.at(static_cast<std::size_t>(effect.index)).rank == effect.worker.rank,
-          "prepare: not its place");
+          "prepare: index is not the worker's position in the group");
   for (const SpooledRank& rank : spool_.at(effect.worker.run).ranks) {
     const bool member = std::any_of(effect.group.begin(), effect.group.end(), [&](const auto& one) {
       return one.rank == rank.assigned.rank;
     });
-    Require(member || Answered(rank), "prepare: somebody may still come");
+    Require(member || Answered(rank), "prepare: a rank that can still join is left out");
   }
   const auto worker = workers_.find(effect.worker);
   if (worker != workers_.end()) worker->second.prepared = false;
@@ -248,7 +250,7 @@ void NodeChecker::Perform(const RunP2p& effect) {
   RequireBegun(effect.worker, Op::kP2p);
   Require(effect.group.size() >= 2 && effect.blobs.size() == effect.group.size(), "a group of one");
   Require(effect.group.at(static_cast<std::size_t>(effect.index)).rank == effect.worker.rank,
-          "run: not its place");
+          "run: index is not the worker's position in the group");
   for (std::size_t i = 0; i < effect.group.size() && problem_.empty(); ++i) {
     const auto peer = workers_.find({effect.worker.run, effect.group[i].rank});
     Require(peer != workers_.end() && peer->second.prepared, "run: a peer is not prepared");
@@ -258,12 +260,12 @@ void NodeChecker::Perform(const RunP2p& effect) {
   }
   RequireAllPrepared(effect.worker.run);
 }
-// A member that is neither prepared nor out would be left behind.
+// RunP2p must not leave out a rank that is still preparing.
 void NodeChecker::RequireAllPrepared(RunId run) {
   for (const auto& [key, worker] : workers_) {
     const SpooledRank* rank = FindRank(key.run, key.rank);
     if (key.run != run || worker.prepared || worker.killed || rank == nullptr) continue;
-    Require(NextOpen(*rank) != Op::kP2p, "run: somebody still prepares");
+    Require(NextOpen(*rank) != Op::kP2p, "run: a rank is still preparing");
   }
 }
 void NodeChecker::Perform(const QuitWorker& effect) {
@@ -278,8 +280,9 @@ void NodeChecker::Perform(const KillWorker& effect) {
 }
 void NodeChecker::Perform(const MakeSafe& effect) {
   const SpooledRank* rank = FindRank(effect.worker.run, effect.worker.rank);
-  Require(rank != nullptr && rank->assigned.device == effect.device, "make safe: unknown");
-  Require(rank != nullptr && !rank->begun.empty(), "make safe: nothing had begun");
+  Require(rank != nullptr && rank->assigned.device == effect.device,
+          "make safe: unknown rank or device");
+  Require(rank != nullptr && !rank->begun.empty(), "make safe: no op had begun");
   Require(!DeviceHeld(effect.device), "make safe: the device is held");
   safing_[effect.worker] = effect.device;
 }
@@ -288,7 +291,9 @@ void NodeChecker::Perform(const MakeSafe& effect) {
 
 void NodeChecker::Perform(const SendToCoordinator& effect) {
   Require(link_, "a message without a link");
-  if (!greeted_) Require(std::holds_alternative<Hello>(effect.message), "no hello first");
+  if (!greeted_)
+    Require(std::holds_alternative<Hello>(effect.message),
+            "hello is not the first message of the link");
   std::visit([this](const auto& message) { Hear(message); }, effect.message);
 }
 void NodeChecker::Hear(const Hello& message) {
@@ -296,7 +301,7 @@ void NodeChecker::Hear(const Hello& message) {
   greeted_ = true;
   std::vector<HeldRun> held;
   for (const auto& [id, run] : spool_) held.push_back({id, run.started});
-  Require(message.held == held, "hello does not say what is held");
+  Require(message.held == held, "hello does not list the runs in the spool");
 }
 void NodeChecker::Hear(const Ready& message) {
   const auto run = spool_.find(message.run);
@@ -305,7 +310,7 @@ void NodeChecker::Hear(const Ready& message) {
   for (const SpooledRank& rank : run->second.ranks) {
     const auto worker = workers_.find({message.run, rank.assigned.rank});
     if (worker != workers_.end()) {
-      Require(worker->second.opened && rank.answered.empty(), "ready: a worker is not");
+      Require(worker->second.opened && rank.answered.empty(), "ready: a worker is not ready");
       continue;
     }
     Require(Answered(rank), "ready: a rank has neither worker nor outcome");
@@ -321,12 +326,14 @@ void NodeChecker::Hear(const Progress& message) {
           "progress of an op that is not under way");
 }
 void NodeChecker::Hear(const Outcomes& message) {
-  Require(!message.reports.empty() && message.reports.size() <= 1'000, "outcomes: none or many");
+  Require(!message.reports.empty() && message.reports.size() <= 1'000,
+          "outcomes: not 1 to 1,000 reports");
   for (const OutcomeReport& report : message.reports) {
     const SpooledRank* rank = FindRank(report.run, report.rank);
     if (rank == nullptr || !rank->answered.Has(report.op)) return Fail("outcome: not stored");
     const Outcome& stored = rank->outcomes[static_cast<std::size_t>(report.op)];
-    Require(stored.code == report.code && stored.detail == report.detail, "outcome: another one");
+    Require(stored.code == report.code && stored.detail == report.detail,
+            "outcome: differs from the stored one");
     Require((report.started_ago >= 0) == rank->begun.Has(report.op), "outcome: start is wrong");
     const Op last = rank->assigned.ops.Has(Op::kP2p) ? Op::kP2p : Op::kAic;
     Require(report.op != last || !Holds({report.run, report.rank}),
@@ -336,11 +343,11 @@ void NodeChecker::Hear(const Outcomes& message) {
 }
 void NodeChecker::Hear(const Discarded& message) {
   Require(spool_.count(message.run) == 0, "discarded: still stored");
-  for (const WorkerKey& key : alive()) Require(key.run != message.run, "discarded: a worker lives");
+  for (const WorkerKey& key : alive())
+    Require(key.run != message.run, "discarded: a worker still exists");
 }
 
-// --- With its supervisor
-// ------------------------------------------------------------------------------
+// --- CheckedBench --------------------------------------------------------------------------------
 
 CheckedBench::CheckedBench(std::int32_t devices)
     : devices_(devices), supervisor_(TestNode(devices), {}) {}
@@ -351,7 +358,8 @@ std::vector<NodeEffect> CheckedBench::Step(const NodeEvent& event, Ms now) {
   supervisor_.Step(event, now, &out);
   did_ = !out.records.empty() || !out.effects.empty();
   checker_.Check(event, out, now);
-  if (supervisor_.spooled() != checker_.spool()) problem_ = "what is stored is not what it knows";
+  if (supervisor_.spooled() != checker_.spool())
+    problem_ = "spooled() differs from the committed records";
   const bool held = !checker_.alive().empty() || !checker_.safing().empty();
   if (supervisor_.idle() == held) problem_ = "idle() is wrong";
   return problem().empty() ? std::move(out.effects) : std::vector<NodeEffect>{};
@@ -374,8 +382,10 @@ void CheckedBench::CheckDeadline(Ms now, Ms before) {
   if (before >= due || before < now || !problem().empty()) return;
   NodeOutput out;
   supervisor_.Step(NodeTicked{}, before, &out);
-  if (!out.records.empty() || !out.effects.empty()) problem_ = "something happened before its time";
-  if (supervisor_.NextDeadline(now) != due) problem_ = "a tick too early moved the deadline";
+  if (!out.records.empty() || !out.effects.empty())
+    problem_ = "a tick before NextDeadline had an effect";
+  if (supervisor_.NextDeadline(now) != due)
+    problem_ = "a tick before NextDeadline changed NextDeadline";
 }
 
 }  // namespace assay

@@ -1,7 +1,7 @@
-// A supervisor whose every step is held against the invariants of core/node/supervisor.h, with the
-// spool it commits to. For tests that throw events at it without knowing what it should answer.
+// Checks every step of a supervisor against the invariants of core/node/supervisor.h, and keeps the
+// spool it commits to. For tests that generate events without knowing the expected answer.
 //
-// It knows the world only through events and effects: a worker lives from its SpawnWorker to its
+// The checker derives its state from events and effects only: a worker exists from SpawnWorker to
 // WorkerGone, a device is being made safe from MakeSafe to DeviceSafe.
 #pragma once
 
@@ -17,19 +17,19 @@ namespace assay {
 
 class NodeChecker {
  public:
-  // How long after a kill the world says WorkerGone; what else takes its time is in the assignment.
+  // Longest time from KillWorker to WorkerGone; all other bounds are in the assignment.
   static constexpr Ms kReapMs = 2'000;
 
-  // One step's answer to `event`, before anything is done with it.
+  // Checks the output of one step for `event`. Call it before the effects are performed.
   void Check(const NodeEvent& event, const NodeOutput& out, Ms now);
-  // The agent died and came back: its workers died with it.
+  // The agent died, its workers with it, and was started again.
   void Restart(Ms now);
-  // Invariant 5, in a world that keeps its own bounds.
+  // Invariant 5. REQUIRES: the world keeps its own bounds: kReapMs and the timeout of MakeSafe.
   void CheckBounds(Ms now);
 
-  const Spooled& spool() const { return spool_; }  // what is committed
-  const std::string& problem() const { return problem_; }
-  // Workers that live and devices that are being made safe.
+  const Spooled& spool() const { return spool_; }          // the committed state
+  const std::string& problem() const { return problem_; }  // the first violation; empty if none
+  // Workers that exist and workers whose devices are being made safe.
   std::vector<WorkerKey> alive() const;
   std::vector<WorkerKey> safing() const;
 
@@ -53,9 +53,9 @@ class NodeChecker {
   }
   bool DeviceHeld(std::int32_t device) const;
   Ms DeadlineOf(const OutcomeKey& key) const;
-  // No further op of the run may start, and what is under way may last until then.
+  // From now on no op of the run may start; ops under way may last until `at`.
   void EndBy(RunId run, Ms at);
-  // The worker may be told to begin `op`.
+  // Fails unless the worker has its device open and `op` is recorded as begun.
   void RequireBegun(const WorkerKey& key, Op op);
   void RequireAllPrepared(RunId run);
 
@@ -101,9 +101,9 @@ class NodeChecker {
   std::set<WorkerKey> made_safe_;
   std::set<RunId> discards_;
   std::set<OutcomeKey> sent_;     // on this link
-  std::set<WorkerKey> changed_;   // made safe, but for the voltage
-  std::map<RunId, Ms> ended_by_;  // runs that were cancelled, or whose agent stops
-  std::optional<OutcomeKey> ok_;  // what the present event says is ok
+  std::set<WorkerKey> changed_;   // made safe, but the voltage is still changed
+  std::map<RunId, Ms> ended_by_;  // runs that were cancelled, or whose agent is stopping
+  std::optional<OutcomeKey> ok_;  // the op that the present event reports as ok
   bool link_ = false;
   bool greeted_ = false;
   bool stopping_ = false;
@@ -112,22 +112,23 @@ class NodeChecker {
   std::string problem_;
 };
 
-// A checker with its supervisor.
+// A supervisor and its checker.
 class CheckedBench {
  public:
   explicit CheckedBench(std::int32_t devices);
 
-  // What is to be performed. Nothing once there is a problem.
+  // Returns the effects to perform; none once there is a problem.
   std::vector<NodeEffect> Step(const NodeEvent& event, Ms now);
-  // The agent dies in this step, before or after its commit, and comes back. Answers what it may
-  // still have performed.
+  // The agent dies in this step, before or after its commit, and is started again. Returns the
+  // effects that it may still have performed.
   std::vector<NodeEffect> StepAndDie(const NodeEvent& event, Ms now, bool committed);
   void Restart(Ms now);
   void CheckBounds(Ms now) { checker_.CheckBounds(now); }
-  // Everything that NextDeadline promises: nothing happens at `before`, something at it.
+  // Checks that a tick at `before`, if that is earlier than NextDeadline, does nothing and leaves
+  // NextDeadline as it was.
   void CheckDeadline(Ms now, Ms before);
 
-  // Whether the last step did anything.
+  // Whether the last step had records or effects.
   bool did() const { return did_; }
   const NodeChecker& checker() const { return checker_; }
   const Supervisor& supervisor() const { return supervisor_; }

@@ -12,7 +12,7 @@ constexpr Ms kPushMs = 7'000;
 }  // namespace
 
 NodeWorld::NodeWorld(std::uint64_t seed) : random_(seed), supervisor_(kDevices) {
-  // A kind of fault is absent in half of the worlds.
+  // Each kind of fault is absent in half of the worlds.
   const auto draw = [this](std::int64_t most) {
     return Random(2) == 0 ? 0 : static_cast<int>(Random(most));
   };
@@ -32,7 +32,7 @@ bool NodeWorld::KnownRun::over() const {
   return gone || got.size() == owed;
 }
 
-// The same numbers from every standard library.
+// Not std::uniform_int_distribution: a seed must give the same numbers with every standard library.
 std::int64_t NodeWorld::Random(std::int64_t below) {
   return below <= 1 ? 0 : static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(below));
 }
@@ -56,7 +56,8 @@ std::string NodeWorld::Run() {
     }
     supervisor_.CheckBounds(now_);
     if (!supervisor_.problem().empty()) Fail(supervisor_.problem());
-    if (now_ > 1'000'000 + kFaultsMs + kHealMs) Fail("it does not end: " + WhyNotQuiet());
+    if (now_ > 1'000'000 + kFaultsMs + kHealMs)
+      Fail("the world does not come to rest: " + WhyNotQuiet());
   }
   return problem_.empty() ? "" : "at " + std::to_string(now_) + ": " + problem_;
 }
@@ -125,12 +126,13 @@ std::string NodeWorld::WhyNotQuiet() const {
     if (!run.over()) return "run " + std::to_string(id) + " is not over";
   }
   if (!supervisor_.supervisor().idle()) return "a device is held";
-  return "something is owed or stored";
+  return "an outcome is unacknowledged or the spool is not empty";
 }
 
 // --- Workers -------------------------------------------------------------------------------------
 
-// A worker's event reaches the agent of its own life. One of a dead worker may still be on its way.
+// Delivers a worker's event unless the agent has restarted since. An event sent before the worker
+// died may still arrive after its death.
 void NodeWorld::WorkerSays(const WorkerKey&, Ms delay, NodeEvent event) {
   At(delay, [this, life = life_, said = std::move(event)] {
     if (life == life_) Step(said);
@@ -149,11 +151,11 @@ void NodeWorld::RunOp(const WorkerKey& key, Op op) {
   const Ms deadline = op == Op::kAic ? assign.aic_deadline : assign.p2p_deadline;
   if (Chance(300)) WorkerSays(key, Delay(deadline), WorkerProgressed{key, op, 50, "half"});
   if (Chance(hang_)) return;
-  if (Chance(crash_)) return WorkerDies(key, Delay(deadline), "signal 11\nout of luck");
+  if (Chance(crash_)) return WorkerDies(key, Delay(deadline), "signal 11\nsegfault");
   const Ms delay = Chance(late_) ? deadline + Delay(assign.kill_grace + 2'000) : Delay(deadline);
   const auto code =
       Chance(700) ? OutcomeCode::kOk : static_cast<OutcomeCode>(Random(kOutcomeCodes));
-  WorkerSays(key, delay, WorkerOpDone{key, op, code, "said so"});
+  WorkerSays(key, delay, WorkerOpDone{key, op, code, "done"});
   if (Chance(repeat_)) WorkerSays(key, delay + Delay(2'000), WorkerOpDone{key, op, code, "again"});
 }
 
@@ -173,7 +175,7 @@ void NodeWorld::Perform(const RunP2p& effect) { RunOp(effect.worker, Op::kP2p); 
 void NodeWorld::Perform(const PrepareP2p& effect) {
   const WorkerKey key = effect.worker;
   if (Chance(hang_)) return;
-  if (Chance(crash_ / 2)) return RunOp(key, Op::kP2p);  // answers instead, or worse
+  if (Chance(crash_ / 2)) return RunOp(key, Op::kP2p);  // answers the op instead, hangs or crashes
   const Ms most = Chance(late_) ? runs_.at(key.run).assign.p2p_deadline * 2 : 2'000;
   const std::string blob = "blob of " + std::to_string(key.rank);
   WorkerSays(key, Delay(most), WorkerP2pPrepared{key, blob, Chance(crash_ / 2) ? "no link" : ""});
@@ -226,7 +228,7 @@ void NodeWorld::Hear(const Hello& message) {
     if (run.over() && held.count(id) != 0) run.discarded = true;
     if (!run.over() && held.count(id) == 0) {
       if (run.discarded) run.gone = true;
-      if (!run.gone && !run.got.empty()) Fail("the agent lost a run that is owed outcomes");
+      if (!run.gone && !run.got.empty()) Fail("the agent lost a run with outstanding outcomes");
     }
     if (held.count(id) != 0 && run.discarded) Say(Discard{id});
     Push(&run);
@@ -257,7 +259,7 @@ void NodeWorld::Hear(const Outcomes& message) {
 
 void NodeWorld::Hear(const Discarded& message) {
   KnownRun& run = runs_.at(message.run);
-  if (!run.discarded) Fail("discarded without being asked");
+  if (!run.discarded) Fail("discarded without a Discard");
   run.gone = true;
 }
 
@@ -285,7 +287,8 @@ void NodeWorld::Push(KnownRun* run) {
   if (run->cancelled) Say(Cancel{id});
 }
 
-// Now and then somebody wants something, and what was not heard of is said again.
+// Adds, cancels and discards runs and stops the agent at random, and sends again what each open run
+// still needs.
 void NodeWorld::Meddle() {
   At(kPushMs, [this] { Meddle(); });
   if (!healed_ && Chance(300)) NewRun();
@@ -293,7 +296,7 @@ void NodeWorld::Meddle() {
     if (run.over()) continue;
     const bool meddle = Chance(meddle_) && Chance(healed_ ? 500 : 200);
     if (meddle) (Chance(600) ? run.cancelled : run.discarded) = true;
-    // A healed coordinator does not wait for what never starts.
+    // A healed coordinator must not wait for a run that never starts.
     if (healed_ && !run.started && Chance(100)) run.discarded = true;
     Push(&run);
   }

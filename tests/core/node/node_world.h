@@ -1,11 +1,11 @@
-// A small world around one supervisor, made from a seed: workers that open, answer, answer late,
-// hang, crash or do not quit; a coordinator that assigns, starts, cancels, discards and
-// acknowledges; a link that breaks, delays and repeats; an agent that dies at any step and comes
-// back.
+// A small random world around one supervisor, made from a seed: workers that open, answer, answer
+// late, hang, crash or do not quit; a coordinator that assigns, starts, cancels, discards and
+// acknowledges; a link that breaks, delays and repeats; an agent that dies at any step and is
+// started again.
 //
-// First anything may happen; then the world heals (no more deaths of the agent, no more loss) and
-// everything must come to its end. Each seed draws its own faults, so that some worlds have none of
-// a kind and others many.
+// At first any fault may happen. Then the world heals (the agent does not die and no message is
+// lost any more) and every run must end. Each seed draws its own fault rates, so that some worlds
+// have no fault of a kind and others have many.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,27 @@ class NodeWorld {
  public:
   explicit NodeWorld(std::uint64_t seed);
 
-  // What went wrong; empty: nothing.
+  // Returns what went wrong; empty if nothing did.
   std::string Run();
   std::uint64_t steps() const { return steps_; }
 
  private:
   static constexpr std::int32_t kDevices = 4;
 
-  // What the coordinator knows of a run.
+  // The coordinator's view of a run.
   struct KnownRun {
     Assign assign;
     bool started = false;
     bool cancelled = false;
-    bool discarded = false;  // it said so
-    bool gone = false;       // ... and the agent confirmed
+    bool discarded = false;  // the coordinator sends Discard
+    bool gone = false;       // the agent has confirmed the Discard
     std::map<OutcomeKey, OutcomeReport> got;
     bool over() const;
   };
 
   std::int64_t Random(std::int64_t below);
   bool Chance(int permille) { return Random(1000) < permille; }
-  // Mostly short, sometimes close to `most`.
+  // A random delay, mostly short, sometimes close to `most`.
   Ms Delay(Ms most);
   void At(Ms delay, std::function<void()> what) { agenda_.emplace(now_ + delay, std::move(what)); }
   void Fail(const std::string& text) {
@@ -79,7 +79,7 @@ class NodeWorld {
   void Hear(const Discarded& message);
   void Say(const CoordinatorMessage& message);
   void NewRun();
-  void Push(KnownRun* run);  // says what the run still needs
+  void Push(KnownRun* run);  // sends what the run still needs
   void Meddle();
 
   std::mt19937_64 random_;
@@ -88,11 +88,11 @@ class NodeWorld {
   CheckedBench supervisor_;
   std::map<RunId, KnownRun> runs_;
   RunId next_run_ = 1;
-  int life_ = 0;  // of the agent
-  int link_ = 0;  // the number of the present one; 0: none
+  int life_ = 0;  // number of restarts of the agent
+  int link_ = 0;  // number of the present link; 0 if there is none
   int links_ = 0;
-  bool attached_ = false;  // the coordinator has read this link's hello
-  Ms heard_until_ = 0;     // the agent's messages arrive in order
+  bool attached_ = false;  // the coordinator has received this link's Hello
+  Ms heard_until_ = 0;     // arrival of the agent's latest message; later ones do not overtake it
   bool stopping_ = false;
   bool healed_ = false;
   std::uint64_t steps_ = 0;

@@ -1,4 +1,4 @@
-// The supervisor's rules, one by one: the barrier before p2p and its group.
+// Supervisor: the barrier before p2p and its group.
 #include <catch2/catch.hpp>
 
 #include "tests/core/node/rig.h"
@@ -14,7 +14,7 @@ Lines Prepared(Rig* rig, std::int32_t rank, std::string blob, std::string error 
   return rig->Do(WorkerP2pPrepared{{1, rank}, std::move(blob), std::move(error)});
 }
 
-// Of ranks 0 to count - 1 on the devices of the same number.
+// Ranks 0 to count - 1, each on the device of the same number.
 Assign P2pOf(std::int32_t count) {
   std::vector<AssignedRank> ranks;
   for (std::int32_t i = 0; i < count; ++i) ranks.push_back({i, i, P2p()});
@@ -31,7 +31,7 @@ TEST_CASE("p2p alone begins with the start") {
   CHECK(rig.supervisor.NextDeadline(rig.now) == rig.now + 630'000);
 }
 
-TEST_CASE("p2p waits for those that open or run aic, and for nobody else") {
+TEST_CASE("p2p waits only for ranks that open their device or run aic") {
   Rig rig;
   rig.Say(TestAssign(1, {{0, 0, P2p()}, {1, 1, Both()}, {2, 2, P2p()}, {3, 3, Aic()}}));
   for (const std::int32_t rank : {0, 1, 3}) rig.Opened(1, rank);
@@ -45,7 +45,7 @@ TEST_CASE("p2p waits for those that open or run aic, and for nobody else") {
                        "prepare p2p 1/2 place 2 of 0@0 1@1 2@2", "quit 1/3"});
 }
 
-TEST_CASE("a rank whose aic was not ok is not in the group, and its p2p says why") {
+TEST_CASE("a rank whose aic was not ok is not in the group, and its p2p outcome has the reason") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Both()}, {1, 1, Both()}, {2, 2, Both()}, {3, 3, Both()}}));
   const auto later = [&](std::int32_t rank, OutcomeCode code) {
@@ -61,13 +61,13 @@ TEST_CASE("a rank whose aic was not ok is not in the group, and its p2p says why
                                           "spool outcome 1/3/p2p not_run: " + kTooFew, "quit 1/3"});
 }
 
-TEST_CASE("p2p of one rank alone cannot run") {
+TEST_CASE("p2p of a single rank does not run") {
   Rig rig;
   CHECK(rig.Begin(P2pOf(1)) ==
         Lines{"spool started 1", "spool outcome 1/0/p2p not_run: " + kTooFew, "quit 1/0"});
 }
 
-TEST_CASE("who cannot prepare is left out of the group") {
+TEST_CASE("a rank that cannot prepare is left out of the group") {
   Rig rig;
   rig.Begin(P2pOf(4));
   CHECK(Prepared(&rig, 0, "a") == Lines{});
@@ -79,7 +79,7 @@ TEST_CASE("who cannot prepare is left out of the group") {
   CHECK(rig.Safe(1, 1) == Lines{"spool outcome 1/1/p2p not_run: worker died: signal 11 in p2p"});
 }
 
-TEST_CASE("a group of one that is left does not run") {
+TEST_CASE("p2p does not run when only one prepared rank is left") {
   Rig rig;
   rig.Begin(P2pOf(2));
   Prepared(&rig, 1, "b");
@@ -90,7 +90,7 @@ TEST_CASE("a group of one that is left does not run") {
         Lines{"spool outcome 1/0/p2p not_run: worker died: exit status 3 in p2p: no memory"});
 }
 
-TEST_CASE("one that died prepared is left out") {
+TEST_CASE("a rank whose worker died after it prepared is left out") {
   Rig rig;
   rig.Begin(P2pOf(3));
   Prepared(&rig, 0, "a");
@@ -100,14 +100,14 @@ TEST_CASE("one that died prepared is left out") {
                                         "run p2p 1/2 place 1 of 1@1 2@2 with b c"});
 }
 
-TEST_CASE("a worker may answer p2p before it is told to run it, but not ok") {
+TEST_CASE("a worker may answer p2p before RunP2p, but not with ok") {
   Rig rig;
   rig.Begin(P2pOf(4));
   CHECK(rig.Done(1, 0, Op::kP2p, OutcomeCode::kFaulty, "link down")[0] ==
         "spool outcome 1/0/p2p faulty: link down");
   CHECK(rig.Done(1, 1, Op::kP2p)[0] ==
-        "spool outcome 1/1/p2p not_run: its worker answered ok before it was told to run p2p");
-  CHECK(rig.Done(1, 2, Op::kAic) == Lines{});  // not what is under way
+        "spool outcome 1/1/p2p not_run: worker reported ok before p2p was started");
+  CHECK(rig.Done(1, 2, Op::kAic) == Lines{});  // aic is not under way
 }
 
 TEST_CASE("the deadline of p2p counts from the preparation") {
@@ -122,7 +122,7 @@ TEST_CASE("the deadline of p2p counts from the preparation") {
   CHECK(rig.Safe(1, 0) == Lines{"spool outcome 1/0/p2p timeout: no answer within 600 s"});
 }
 
-TEST_CASE("who is prepared is not at fault when another one is not") {
+TEST_CASE("a prepared rank gets not_run, not timeout, when another rank is not prepared in time") {
   Rig rig;
   rig.Begin(P2pOf(3));
   Prepared(&rig, 0, "a");
@@ -138,18 +138,18 @@ TEST_CASE("who is prepared is not at fault when another one is not") {
   CHECK(rig.Tick(26'800) == Lines{"kill 1/2"});
 }
 
-TEST_CASE("nothing is run for a group whose deadline has passed unseen") {
+TEST_CASE("p2p does not run if its deadline passed without a tick") {
   Rig rig;
   rig.Begin(P2pOf(3));
   Prepared(&rig, 0, "a");
   Prepared(&rig, 1, "b");
   rig.now += 600'001;
   const Lines lines = Prepared(&rig, 2, "c");
-  CHECK(lines.size() == 6);  // three answers, three to quit
+  CHECK(lines.size() == 6);  // three outcomes, three quits
   CHECK(lines[0] == "spool outcome 1/2/p2p timeout: prepared p2p 1 ms after its deadline of 600 s");
 }
 
-TEST_CASE("a cancelled run does not run p2p that was only prepared") {
+TEST_CASE("a cancelled run does not run p2p that is only prepared") {
   Rig rig;
   rig.Begin(P2pOf(2));
   Prepared(&rig, 0, "a");
@@ -166,7 +166,7 @@ TEST_CASE("a stopping agent still runs p2p that has begun") {
   CHECK(rig.Done(1, 0, Op::kP2p) == Lines{"spool outcome 1/0/p2p ok: ", "quit 1/0"});
 }
 
-TEST_CASE("a p2p that failed to prepare is too late after its deadline") {
+TEST_CASE("a failed p2p preparation after the deadline is a timeout") {
   Rig rig;
   rig.Begin(P2pOf(2));
   rig.now += 601'000;

@@ -1,5 +1,6 @@
-// The supervisor's invariants under events nobody chose: worlds made from seeds, and every short
-// sequence of events there is. ASSAY_SEED=N repeats one world, ASSAY_SEEDS=N runs more of them.
+// The supervisor's invariants under generated events: random worlds made from seeds, and every
+// short sequence of events. ASSAY_SEED=N repeats one world, ASSAY_SEEDS=N runs N worlds,
+// ASSAY_DEPTH=N sets the length of the sequences.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <functional>
@@ -25,7 +26,8 @@ Play Do(NodeEvent event) {
 Play Say(CoordinatorMessage message) { return Do(CoordinatorSaid{std::move(message)}); }
 
 constexpr WorkerKey kWorker{1, 0};
-// Of another rank of the same run, without faults: whoever waits at the barrier meets it there.
+// The worker of another rank of the same run. It has no faults, so that a rank waiting at the
+// barrier has a peer.
 constexpr WorkerKey kPeer{1, 1};
 
 std::vector<Play> Alphabet(const Assign& assign) {
@@ -61,7 +63,7 @@ std::vector<Play> Alphabet(const Assign& assign) {
   return plays;
 }
 
-// From wherever it is: every process ends, the coordinator wants nothing more.
+// From any state: every process exits and the coordinator discards the run.
 void Finish(CheckedBench* supervisor, Ms* now) {
   supervisor->Step(LinkUp{}, *now);
   supervisor->Step(CoordinatorSaid{Discard{1}}, *now);
@@ -73,7 +75,8 @@ void Finish(CheckedBench* supervisor, Ms* now) {
   }
 }
 
-// Every sequence of `depth` events after `before`. Returns how many there were.
+// Plays every sequence of `depth` events after `before`. Returns the number of sequences played;
+// stops at the first one that breaks an invariant.
 int PlayAll(const std::vector<Play>& before, const std::vector<Play>& alphabet, int depth) {
   int count = 0;
   std::vector<std::size_t> chosen(static_cast<std::size_t>(depth), 0);
@@ -102,7 +105,7 @@ int PlayAll(const std::vector<Play>& before, const std::vector<Play>& alphabet, 
 
 }  // namespace
 
-TEST_CASE("the supervisor keeps its invariants in worlds that nobody chose") {
+TEST_CASE("the supervisor keeps its invariants in random worlds") {
   const std::uint64_t one = FromEnvironment("ASSAY_SEED", 0);
   const std::uint64_t first = one != 0 ? one : std::random_device()();
   const std::uint64_t seeds = one != 0 ? 1 : FromEnvironment("ASSAY_SEEDS", 1'000);

@@ -1,4 +1,4 @@
-// The table of one rank's moves.
+// The transition table of one rank.
 #include "core/node/rank_phase.h"
 
 #include <catch2/catch.hpp>
@@ -6,7 +6,7 @@
 
 using namespace assay;
 
-TEST_CASE("the rank table has each move once") {
+TEST_CASE("the rank table has each transition once") {
   std::set<std::pair<RankPhase, RankTrigger>> seen;
   for (const RankTransition& row : RankTransitions()) {
     INFO(Name(row.from) << " " << Name(row.trigger));
@@ -23,19 +23,19 @@ TEST_CASE("the rank table has each move once") {
   CHECK(moves == static_cast<int>(RankTransitions().size()));
 }
 
-TEST_CASE("no worker is ever forgotten: the way to free leads over its end") {
+TEST_CASE("a rank becomes free only after its worker has exited") {
   for (const RankTransition& row : RankTransitions()) {
     INFO(Name(row.from) << " " << Name(row.trigger) << " " << Name(row.to));
     const bool ends = row.trigger == RankTrigger::kGone || row.trigger == RankTrigger::kGoneUnsafe;
     if (row.to == RankPhase::kFree) CHECK((ends || row.trigger == RankTrigger::kSafe));
     if (row.to == RankPhase::kSafing) CHECK(row.trigger == RankTrigger::kGoneUnsafe);
     if (ends) CHECK((row.to == RankPhase::kFree || row.to == RankPhase::kSafing));
-    // Nobody dies in an op without the device being looked at.
+    // A worker that exits during an op always has its device made safe.
     if (UnderWay(row.from)) CHECK(row.trigger != RankTrigger::kGone);
   }
 }
 
-TEST_CASE("whatever holds a device can end") {
+TEST_CASE("free can be reached from every phase") {
   std::set<RankPhase> ends{RankPhase::kFree};
   for (int round = 0; round < kRankPhases; ++round) {
     for (const RankTransition& row : RankTransitions()) {

@@ -1,4 +1,4 @@
-// The supervisor's rules, one by one, through Step: a run that goes its way.
+// Supervisor: a run from Assign to its last acknowledgement, the link, the spool's records.
 #include "core/node/supervisor.h"
 
 #include <catch2/catch.hpp>
@@ -90,7 +90,7 @@ TEST_CASE("a rank that cannot get its device answers every op with the reason") 
                        "outcome 8/2/aic not_run: device 2 is held by run 7", "ready 8"});
 }
 
-TEST_CASE("the inventory is named as ranges, also when it has gaps or is empty") {
+TEST_CASE("a refusal lists the node's devices as ranges, also with gaps or without devices") {
   const auto refusal = [](std::vector<std::int32_t> devices) {
     Node node = TestNode(0);
     for (const std::int32_t index : devices) node.devices.push_back({index, "sim", ""});
@@ -111,7 +111,7 @@ TEST_CASE("one run gives a device to one rank, and a rank number to one rank") {
   CHECK(rig.supervisor.spooled().at(1).ranks.size() == 2);
 }
 
-TEST_CASE("an assign without work is ready and leaves nothing") {
+TEST_CASE("an assign without ops is ready at once and stores nothing") {
   Rig rig;
   rig.Do(LinkUp{});
   CHECK(rig.Say(TestAssign(1, {})) == Lines{"ready 1"});
@@ -119,7 +119,7 @@ TEST_CASE("an assign without work is ready and leaves nothing") {
   CHECK(rig.supervisor.spooled().empty());
 }
 
-TEST_CASE("a repeated assign says again what is so") {
+TEST_CASE("a repeated assign is answered with the present state") {
   Rig rig;
   rig.Do(LinkUp{});
   const Assign assign = TestAssign(1, {{0, 0, Aic()}, {1, 9, Aic()}});
@@ -134,7 +134,7 @@ TEST_CASE("a repeated assign says again what is so") {
   CHECK(rig.Say(assign) == Lines{});
 }
 
-TEST_CASE("a message that comes twice after the end of its run changes nothing") {
+TEST_CASE("a message repeated after the end of its run changes nothing") {
   Rig rig;
   rig.Do(LinkUp{});
   const Assign assign = TestAssign(1, {{0, 9, Aic()}});
@@ -143,12 +143,12 @@ TEST_CASE("a message that comes twice after the end of its run changes nothing")
   CHECK(rig.Say(assign) == Lines{});
   CHECK(rig.Say(Discard{2}) == Lines{"discarded 2"});
   CHECK(rig.Say(TestAssign(2, {{0, 0, Aic()}})) == Lines{});
-  // On a new stream it is said on purpose: a coordinator with a new database counts from 1.
+  // On a new stream it is not a repeat: a coordinator with a new database counts from 1.
   rig.Do(LinkUp{});
   CHECK(rig.Say(assign).front() == "spool run 1");
 }
 
-TEST_CASE("a start comes when it comes") {
+TEST_CASE("a start applies to each rank as soon as its device is open") {
   Rig rig;
   rig.Do(LinkUp{});
   CHECK(rig.Say(Start{1}) == Lines{});
@@ -160,11 +160,11 @@ TEST_CASE("a start comes when it comes") {
   rig.now += 20'000;
   CHECK(rig.Opened(1, 1) ==
         Lines{"spool begun 1/1/aic", "progress 1/1/aic started", "run aic 1/1"});
-  // Each from its own start.
+  // Each deadline counts from the op's own start.
   CHECK(rig.supervisor.NextDeadline(rig.now) == rig.now + 310'000);
 }
 
-TEST_CASE("a worker that cannot open its device answers, quits, and only then frees it") {
+TEST_CASE("a worker that cannot open its device quits before the last outcome is sent") {
   Rig rig;
   rig.Do(LinkUp{});
   rig.Say(TestAssign(1, {{0, 0, Both()}}));
@@ -191,7 +191,7 @@ TEST_CASE("a worker has 60 s to open its device") {
         Lines{"outcome 1/0/aic not_run: worker did not open its device within 60 s", "ready 1"});
 }
 
-TEST_CASE("a worker that does not quit is killed, and what it touched is made safe") {
+TEST_CASE("a worker that does not quit is killed and its device is made safe") {
   Rig rig;
   rig.Do(LinkUp{});
   rig.Begin(TestAssign(1, {{0, 0, Aic()}}));
@@ -205,7 +205,7 @@ TEST_CASE("a worker that does not quit is killed, and what it touched is made sa
   CHECK(rig.supervisor.idle());
 }
 
-TEST_CASE("a device is free for the next run as soon as its worker is gone") {
+TEST_CASE("a device is free for the next run as soon as its worker has exited") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Aic()}}));
   rig.Done(1, 0, Op::kAic);
@@ -215,7 +215,7 @@ TEST_CASE("a device is free for the next run as soon as its worker is gone") {
   CHECK(rig.Say(TestAssign(3, {{0, 0, Aic()}})) == Lines{"spool run 3", "spawn 3/0 on 0"});
 }
 
-TEST_CASE("progress is passed on once a second, only of the op under way") {
+TEST_CASE("progress is sent at most once a second and only for the op under way") {
   Rig rig;
   rig.Do(LinkUp{});
   rig.Begin(TestAssign(1, {{0, 0, Both()}}));
@@ -230,7 +230,7 @@ TEST_CASE("progress is passed on once a second, only of the op under way") {
   CHECK(progress(Op::kAic, -5) == Lines{"progress 1/0/aic 0% x"});
 }
 
-TEST_CASE("the link comes and goes") {
+TEST_CASE("a new link gets all unacknowledged state; without a link nothing is sent") {
   Rig rig;
   rig.Say(TestAssign(1, {{0, 0, Aic()}, {1, 9, Aic()}}));
   rig.Say(TestAssign(2, {{0, 1, Aic()}}));
@@ -250,7 +250,7 @@ TEST_CASE("the link comes and goes") {
         Lines{"hello n1 1 2 started", refused, "outcome 2/0/aic ok: ", "ready 1"});
 }
 
-TEST_CASE("outcomes are sent again when no ack came for 5 s") {
+TEST_CASE("outcomes are sent again after 5 s without an ack") {
   Rig rig;
   rig.Do(LinkUp{});
   rig.Say(TestAssign(1, {{0, 9, Both()}}));
@@ -261,27 +261,27 @@ TEST_CASE("outcomes are sent again when no ack came for 5 s") {
   rig.now += 3'000;
   rig.Ack(1, 0, Op::kAic);
   CHECK(rig.supervisor.NextDeadline(rig.now) == rig.now + 5'000);
-  // An ack that is no news puts nothing off.
+  // A repeated ack does not postpone the next send.
   rig.now += 3'000;
   CHECK(rig.Ack(1, 0, Op::kAic) == Lines{});
   CHECK(rig.Tick(2'000) == Lines{"outcome 1/0/p2p" + reason});
   CHECK(rig.Ack(1, 0, Op::kP2p) == Lines{"spool acked 1/0/p2p", "spool drop 1"});
 }
 
-TEST_CASE("acks of what was not said change nothing") {
+TEST_CASE("acks of outcomes that were not sent change nothing") {
   Rig rig;
   rig.Do(LinkUp{});
   rig.Begin(TestAssign(1, {{0, 0, Aic()}}));
   CHECK(rig.Ack(1, 0, Op::kAic) == Lines{});
   rig.Done(1, 0, Op::kAic);
-  CHECK(rig.Ack(1, 0, Op::kAic) == Lines{});  // its worker is not gone
+  CHECK(rig.Ack(1, 0, Op::kAic) == Lines{});  // its worker has not exited
   CHECK(rig.Ack(1, 0, Op::kP2p) == Lines{});
   CHECK(rig.Ack(1, 1, Op::kAic) == Lines{});
   CHECK(rig.Ack(2, 0, Op::kAic) == Lines{});
   CHECK(rig.Gone(1, 0) == Lines{"outcome 1/0/aic ok: "});
 }
 
-TEST_CASE("ages are those of the moment they are sent") {
+TEST_CASE("ages count back from the moment of sending") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Aic()}, {1, 9, Aic()}}));
   rig.now += 2'000;
@@ -293,11 +293,11 @@ TEST_CASE("ages are those of the moment they are sent") {
   CHECK(Show(messages[0][0], true) == "1/0/aic ok: , started 2500 ago, finished 500 ago");
   CHECK(messages[0][1].started_ago == -1);
   CHECK(messages[0][1].finished_ago == 2'500);
-  rig.now -= 60'000;  // somebody set the clock back
+  rig.now -= 60'000;  // the system clock was set back
   CHECK(Reports(&rig, LinkUp{})[0][0].finished_ago == 0);
 }
 
-TEST_CASE("a message has at most 1000 outcomes, a detail 512 bytes of clean text") {
+TEST_CASE("a message has at most 1000 outcomes, a detail at most 512 bytes of escaped text") {
   Rig rig;
   std::vector<AssignedRank> ranks;
   for (std::int32_t i = 0; i < 1'001; ++i) ranks.push_back({i, 0, i == 0 ? Aic() : Both()});
@@ -315,7 +315,7 @@ TEST_CASE("a message has at most 1000 outcomes, a detail 512 bytes of clean text
   CHECK(detail.substr(508) == "x...");
 }
 
-TEST_CASE("no answer and no report of unknown workers counts") {
+TEST_CASE("events of unknown workers and of workers in another phase change nothing") {
   Rig rig;
   rig.Do(LinkUp{});
   rig.Say(TestAssign(1, {{0, 0, Both()}}));
@@ -333,7 +333,7 @@ TEST_CASE("no answer and no report of unknown workers counts") {
   CHECK(rig.Say(Cancel{2}) == Lines{});
 }
 
-TEST_CASE("a spool's records keep what they say, and no more") {
+TEST_CASE("a spool record changes only the state it names") {
   Spooled spooled;
   Apply(SpoolRun{TestAssign(1, {{0, 3, Aic()}, {2, 4, Both()}})}, &spooled);
   const Outcome first{kFaulty, "2 bad", 5, 6};
@@ -344,7 +344,7 @@ TEST_CASE("a spool's records keep what they say, and no more") {
 
   Apply(SpoolRun{TestAssign(1, {{7, 7, Aic()}})}, &spooled);
   Apply(SpoolOutcome{{1, 2, Op::kAic}, {kOk, "", 0, 9}}, &spooled);
-  Apply(SpoolOutcome{{1, 0, Op::kP2p}, first}, &spooled);  // not an op of it
+  Apply(SpoolOutcome{{1, 0, Op::kP2p}, first}, &spooled);  // not an op of rank 0
   Apply(SpoolOutcome{{1, 1, Op::kAic}, first}, &spooled);
   Apply(SpoolBegun{{2, 0, Op::kAic}, 5}, &spooled);
   Apply(SpoolAcked{{1, 0, Op::kAic}}, &spooled);  // not answered
