@@ -16,11 +16,11 @@
 #include "store/spool.h"
 #include "wire/grpc_log.h"
 
-namespace assay {
+namespace assay::agent {
 namespace {
 
-constexpr Ms kFqdnWait = 2'000;
-constexpr Ms kInventoryWait = 60'000;
+constexpr core::Ms kFqdnWait = 2'000;
+constexpr core::Ms kInventoryWait = 60'000;
 
 }  // namespace
 
@@ -35,19 +35,20 @@ class Agent::Impl {
     thread_.join();
   }
 
-  Status Open(const AgentOptions& options, std::string target) {
-    Result<std::unique_ptr<Spool>> spool = Spool::Open(folder_.File("agent.db"));
+  base::Status Open(const AgentOptions& options, std::string target) {
+    base::Result<std::unique_ptr<store::Spool>> spool =
+        store::Spool::Open(folder_.File("agent.db"));
     if (!spool.ok()) return spool.status();
     spool_ = std::move(spool).value();
-    Result<Spooled> spooled = spool_->Load();
+    base::Result<core::node::Spooled> spooled = spool_->Load();
     if (!spooled.ok()) return spooled.status();
 
-    Node self = MachineFacts(kFqdnWait);
+    core::Node self = MachineFacts(kFqdnWait);
     self.name = options.node.empty() ? self.host_name : options.node;
     self.identity = spool_->identity();
-    self.version = Version();
-    if (const std::optional<std::string> problem = IdProblem("node", self.name)) {
-      return InvalidError("--node: " + *problem);
+    self.version = base::Version();
+    if (const std::optional<std::string> problem = base::IdProblem("node", self.name)) {
+      return base::InvalidError("--node: " + *problem);
     }
     node_ = self.name;
 
@@ -55,10 +56,10 @@ class Agent::Impl {
     worker.driver = options.driver;
     worker.program = options.program;
     worker.env = options.worker_env;
-    const Status status = AskInventory(worker, kInventoryWait, &self);
+    const base::Status status = AskInventory(worker, kInventoryWait, &self);
     if (!status.ok()) return status;
-    LogInfo("node " + node_ + ": " + std::to_string(self.devices.size()) +
-            " devices of the driver " + self.driver + "; state in " + options.state_dir);
+    base::LogInfo("node " + node_ + ": " + std::to_string(self.devices.size()) +
+                  " devices of the driver " + self.driver + "; state in " + options.state_dir);
 
     LinkOptions link;
     link.target = std::move(target);
@@ -67,7 +68,7 @@ class Agent::Impl {
     const LoopOptions loop{options.stop_grace, options.commit_patience};
     loop_ = std::make_unique<AgentLoop>(loop, std::move(self), std::move(spooled).value(),
                                         std::move(link), std::move(worker), spool_.get(), inbox_);
-    return Status::Ok();
+    return base::Status::Ok();
   }
 
   void Run() {
@@ -92,7 +93,7 @@ class Agent::Impl {
 
  private:
   const StateFolder folder_;
-  std::unique_ptr<Spool> spool_;
+  std::unique_ptr<store::Spool> spool_;
   const std::shared_ptr<AgentInbox> inbox_ = std::make_shared<AgentInbox>();
   std::string node_;
   std::unique_ptr<AgentLoop> loop_;
@@ -104,15 +105,15 @@ class Agent::Impl {
 Agent::Agent(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Agent::~Agent() = default;
 
-Result<std::unique_ptr<Agent>> Agent::Start(AgentOptions options) {
-  QuietGrpc();
-  Result<std::string> target = CoordinatorTarget(options.coordinator);
+base::Result<std::unique_ptr<Agent>> Agent::Start(AgentOptions options) {
+  wire::QuietGrpc();
+  base::Result<std::string> target = CoordinatorTarget(options.coordinator);
   if (!target.ok()) return target.status();
-  if (options.stop_grace < 0) return InvalidError("--stop-grace must not be negative");
-  Result<StateFolder> folder = StateFolder::Take(options.state_dir);
+  if (options.stop_grace < 0) return base::InvalidError("--stop-grace must not be negative");
+  base::Result<StateFolder> folder = StateFolder::Take(options.state_dir);
   if (!folder.ok()) return folder.status();
   auto impl = std::make_unique<Impl>(std::move(folder).value());
-  const Status status = impl->Open(options, std::move(target).value());
+  const base::Status status = impl->Open(options, std::move(target).value());
   if (!status.ok()) return status;
   impl->Run();
   return std::unique_ptr<Agent>(new Agent(std::move(impl)));
@@ -123,4 +124,4 @@ void Agent::ForceStop() { impl_->Tell(AgentInput::Kind::kForceStop); }
 bool Agent::Wait(int timeout_ms) { return impl_->Wait(timeout_ms); }
 const std::string& Agent::node() const { return impl_->node(); }
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -20,7 +20,7 @@
 #include "core/model.h"
 #include "driver/driver.h"
 
-namespace assay {
+namespace assay::agent {
 
 struct AgentOptions {
   std::string coordinator;  // host:port
@@ -28,9 +28,9 @@ struct AgentOptions {
   std::string state_dir;
   driver::Options driver;
   // How long RequestStop waits for a running op.
-  Ms stop_grace = 600'000;
+  core::Ms stop_grace = 600'000;
   // How long commits may fail before the agent kills the running tests.
-  Ms commit_patience = 10'000;
+  core::Ms commit_patience = 10'000;
   // The worker program, started as `PROGRAM worker --in=N --out=N`.
   std::string program = "/proc/self/exe";
   // NAME=value, added to the workers' environment.
@@ -43,7 +43,7 @@ class Agent {
   // Does not need a reachable coordinator. kInvalid: an option is wrong; kConflict: another agent
   // uses the state folder; kUnavailable: the folder cannot be written or the driver does not
   // answer.
-  static Result<std::unique_ptr<Agent>> Start(AgentOptions options);
+  static base::Result<std::unique_ptr<Agent>> Start(AgentOptions options);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -63,4 +63,4 @@ class Agent {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -10,7 +10,7 @@
 
 #include "lockfree/mailbox.h"
 
-namespace assay {
+namespace assay::agent {
 
 struct AgentInput {
   enum class Kind : std::uint8_t {
@@ -25,6 +25,6 @@ struct AgentInput {
   bool ok = false;
   std::uint64_t stream = 0;
 };
-using AgentInbox = Mailbox<AgentInput>;
+using AgentInbox = lockfree::Mailbox<AgentInput>;
 
-}  // namespace assay
+}  // namespace assay::agent

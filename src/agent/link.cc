@@ -15,24 +15,24 @@
 #include "fleet.grpc.pb.h"
 #include "wire/fleet_wire.h"
 
-namespace assay {
+namespace assay::agent {
 namespace {
 
-constexpr Ms kConnectWait = 3500;  // plus the longest kAfterFailure: at most 5 s per attempt
-constexpr Ms kConnectLook = 20;    // interval of checks while connecting
-constexpr Ms kWelcomeWait = 60'000;
-constexpr Ms kBrokenWait = 2000;
-constexpr Ms kStatusWait = 1000;
-constexpr Ms kCloseWait = 500;
-constexpr Ms kHeartbeatLeast = 50;
+constexpr core::Ms kConnectWait = 3500;  // plus the longest kAfterFailure: at most 5 s per attempt
+constexpr core::Ms kConnectLook = 20;    // interval of checks while connecting
+constexpr core::Ms kWelcomeWait = 60'000;
+constexpr core::Ms kBrokenWait = 2000;
+constexpr core::Ms kStatusWait = 1000;
+constexpr core::Ms kCloseWait = 500;
+constexpr core::Ms kHeartbeatLeast = 50;
 constexpr std::size_t kReportsPerMessage = 256;
 constexpr std::size_t kStatusShown = 300;
 constexpr int kReceiveBytesMax = 16 << 20;
 
 // The pause before the next attempt, by how the last one ended.
 struct Pause {
-  Ms least;
-  Ms most;
+  core::Ms least;
+  core::Ms most;
 };
 constexpr Pause kAfterLoss{100, 500};  // spreads the agents of a coordinator that restarts
 constexpr Pause kAfterFailure{1000, 1500};
@@ -155,15 +155,15 @@ std::string Describe(const grpc::Status& status) {
     return status.ok() ? "it ended the stream"
                        : "gRPC status " + std::to_string(status.error_code());
   }
-  return Shown(status.error_message(), kStatusShown);
+  return base::Shown(status.error_message(), kStatusShown);
 }
 
 }  // namespace
 
-Result<std::string> CoordinatorTarget(std::string_view text) {
+base::Result<std::string> CoordinatorTarget(std::string_view text) {
   auto wrong = [text](const char* why) {
-    return InvalidError("--coordinator=" + Shown(text) + ": " + why +
-                        "; it is the coordinator's host:port, for example head:8899");
+    return base::InvalidError("--coordinator=" + base::Shown(text) + ": " + why +
+                              "; it is the coordinator's host:port, for example head:8899");
   };
   std::string_view host = text;
   std::string_view port;
@@ -207,7 +207,7 @@ class Link::Impl {
     if (stream_ != nullptr) Stream::Leave(std::move(stream_));
   }
 
-  void Handle(const AgentInput& input, Ms now, std::vector<NodeEvent>* out) {
+  void Handle(const AgentInput& input, core::Ms now, std::vector<core::node::NodeEvent>* out) {
     if (stream_ == nullptr || input.stream != stream_id_) return;  // from an earlier stream
     switch (input.kind) {
       case AgentInput::Kind::kStreamRead:
@@ -239,7 +239,7 @@ class Link::Impl {
     }
   }
 
-  void Tick(Ms now, std::vector<NodeEvent>* out) {
+  void Tick(core::Ms now, std::vector<core::node::NodeEvent>* out) {
     if (stream_ == nullptr) {
       if (now >= wake_at_ && !closing_) Open(now);
       return;
@@ -268,27 +268,28 @@ class Link::Impl {
     Pump(now);
   }
 
-  Ms NextDeadline(Ms now) const {
-    const Ms far = now + 3'600'000;
+  core::Ms NextDeadline(core::Ms now) const {
+    const core::Ms far = now + 3'600'000;
     if (stream_ == nullptr) return closing_ ? far : wake_at_;
     if (phase_ == Phase::kEnding) return ended_because_.empty() ? wake_at_ : far;
     if (overrun_ || (closing_ && !up())) return now;
-    Ms next = phase_ == Phase::kAttached && Writing() ? far : wake_at_;
+    core::Ms next = phase_ == Phase::kAttached && Writing() ? far : wake_at_;
     if (phase_ == Phase::kConnecting) next = std::min(next, now + kConnectLook);
     return closing_ ? std::min(next, close_at_) : next;
   }
 
-  void Send(const AgentMessage& message, Ms now) {
+  void Send(const core::AgentMessage& message, core::Ms now) {
     if (!up()) return;
-    const Outcomes* outcomes = std::get_if<Outcomes>(&message);
+    const core::Outcomes* outcomes = std::get_if<core::Outcomes>(&message);
     if (outcomes == nullptr || outcomes->reports.size() <= kReportsPerMessage) {
-      Enqueue(ToWire(message), now);
+      Enqueue(wire::ToWire(message), now);
       return;
     }
     for (std::size_t i = 0; i < outcomes->reports.size(); i += kReportsPerMessage) {
       const auto begin = outcomes->reports.begin() + static_cast<std::ptrdiff_t>(i);
       const std::size_t count = std::min(kReportsPerMessage, outcomes->reports.size() - i);
-      Enqueue(ToWire(Outcomes{{begin, begin + static_cast<std::ptrdiff_t>(count)}}), now);
+      Enqueue(wire::ToWire(core::Outcomes{{begin, begin + static_cast<std::ptrdiff_t>(count)}}),
+              now);
     }
   }
 
@@ -300,11 +301,11 @@ class Link::Impl {
   bool up() const { return phase_ == Phase::kGreeting || phase_ == Phase::kAttached; }
   std::uint64_t stream() const { return up() ? stream_id_ : 0; }
 
-  void Drop(const std::string& why, std::vector<NodeEvent>* out) {
+  void Drop(const std::string& why, std::vector<core::node::NodeEvent>* out) {
     if (up()) End(why, Ending::kLost, out);
   }
 
-  void Close(Ms now) {
+  void Close(core::Ms now) {
     if (closing_) return;
     closing_ = true;
     close_at_ = now + kCloseWait;
@@ -321,7 +322,7 @@ class Link::Impl {
   };
   enum class Ending : std::uint8_t { kLost, kRefused, kBad };
 
-  void Open(Ms now) {
+  void Open(core::Ms now) {
     stream_id_++;
     stream_ = std::make_unique<Stream>(stream_id_, options_.target, inbox_);
     phase_ = Phase::kConnecting;
@@ -333,13 +334,13 @@ class Link::Impl {
     overrun_ = false;
   }
 
-  void GoUp(Ms now, std::vector<NodeEvent>* out) {
+  void GoUp(core::Ms now, std::vector<core::node::NodeEvent>* out) {
     phase_ = Phase::kGreeting;
     wake_at_ = now + kWelcomeWait;
-    out->push_back(LinkUp{});
+    out->push_back(core::node::LinkUp{});
   }
 
-  void Read(Ms now, std::vector<NodeEvent>* out) {
+  void Read(core::Ms now, std::vector<core::node::NodeEvent>* out) {
     if (phase_ == Phase::kEnding) return;
     if (closing_) {
       stream_->ReadNext();
@@ -348,46 +349,47 @@ class Link::Impl {
     read_waits_ = true;
     // A message can arrive before Tick has checked the connection.
     if (phase_ == Phase::kConnecting) GoUp(now, out);
-    Result<CoordinatorMessage> message = FromWire(stream_->incoming());
+    base::Result<core::CoordinatorMessage> message = wire::FromWire(stream_->incoming());
     if (!message.ok()) {
       End("it sent an invalid message: " + message.status().text(), Ending::kBad, out);
       return;
     }
-    if (const Welcome* welcome = std::get_if<Welcome>(&*message)) Welcomed(*welcome, now);
-    out->push_back(CoordinatorSaid{std::move(message).value()});
+    if (const core::Welcome* welcome = std::get_if<core::Welcome>(&*message))
+      Welcomed(*welcome, now);
+    out->push_back(core::node::CoordinatorSaid{std::move(message).value()});
   }
 
-  void Welcomed(const Welcome& welcome, Ms now) {
+  void Welcomed(const core::Welcome& welcome, core::Ms now) {
     heartbeat_ = std::max(welcome.heartbeat * 3 / 4, kHeartbeatLeast);
     if (phase_ == Phase::kGreeting) {
       phase_ = Phase::kAttached;
       wake_at_ = now + heartbeat_;
     }
     if (std::exchange(welcomed_, true)) return;
-    LogInfo((was_attached_ ? "attached again to the coordinator at "
-                           : "attached to the coordinator at ") +
-            options_.shown + " as node " + options_.node);
+    base::LogInfo((was_attached_ ? "attached again to the coordinator at "
+                                 : "attached to the coordinator at ") +
+                  options_.shown + " as node " + options_.node);
     was_attached_ = true;
     said_.clear();
   }
 
   // Ends the stream from our side.
-  void End(std::string why, Ending ending, std::vector<NodeEvent>* out) {
+  void End(std::string why, Ending ending, std::vector<core::node::NodeEvent>* out) {
     ended_because_ = std::move(why);
     ending_ = ending;
     stream_->Cancel();
     Down(out);
   }
 
-  void Down(std::vector<NodeEvent>* out) {
-    if (up()) out->push_back(LinkDown{});
+  void Down(std::vector<core::node::NodeEvent>* out) {
+    if (up()) out->push_back(core::node::LinkDown{});
     phase_ = Phase::kEnding;
     queue_.clear();
     queue_bytes_ = 0;
     read_waits_ = false;
   }
 
-  void Ended(Ms now, std::vector<NodeEvent>* out) {
+  void Ended(core::Ms now, std::vector<core::node::NodeEvent>* out) {
     const grpc::Status status = stream_->status();
     stream_.reset();
     Down(out);
@@ -399,7 +401,7 @@ class Link::Impl {
     const Pause pause = ending_ != Ending::kLost ? kAfterRefusal
                         : welcomed_              ? kAfterLoss
                                                  : kAfterFailure;
-    wake_at_ = now + std::uniform_int_distribution<Ms>(pause.least, pause.most)(random_);
+    wake_at_ = now + std::uniform_int_distribution<core::Ms>(pause.least, pause.most)(random_);
   }
 
   // Logs each condition once: a lost or unreachable coordinator, and each new refusal.
@@ -422,17 +424,17 @@ class Link::Impl {
         text = "the coordinator at " + where + " violates the protocol";
         break;
     }
-    LogWarn(text + ": " + ended_because_ + "; retrying every few seconds");
+    base::LogWarn(text + ": " + ended_because_ + "; retrying every few seconds");
   }
 
-  void Enqueue(fleet::AgentMessage message, Ms now) {
+  void Enqueue(fleet::AgentMessage message, core::Ms now) {
     const std::size_t bytes = message.ByteSizeLong();
     if (queue_.size() >= options_.queue_messages_max ||
         queue_bytes_ + bytes > options_.queue_bytes_max) {
       if (message.body_case() == fleet::AgentMessage::kProgress) return;
       if (queue_.empty()) {
-        LogError("cannot send a message of " + std::to_string(bytes) +
-                 " bytes to the coordinator: it exceeds the byte limit of the send queue");
+        base::LogError("cannot send a message of " + std::to_string(bytes) +
+                       " bytes to the coordinator: it exceeds the byte limit of the send queue");
         return;
       }
       overrun_ = true;
@@ -445,7 +447,7 @@ class Link::Impl {
 
   bool Writing() const { return !broken_ && (writing_ || !queue_.empty()); }
 
-  void Pump(Ms now) {
+  void Pump(core::Ms now) {
     if (!up() || writing_ || broken_) return;
     if (queue_.empty()) {
       if (closing_ && !std::exchange(said_goodbye_, true)) stream_->WriteNoMore();
@@ -471,7 +473,7 @@ class Link::Impl {
   std::uint64_t stream_id_ = 0;
   std::unique_ptr<Stream> stream_;  // null: the next attempt starts at wake_at_
   Phase phase_ = Phase::kEnding;    // of stream_
-  Ms wake_at_ = 0;
+  core::Ms wake_at_ = 0;
 
   std::deque<Waiting> queue_;
   std::size_t queue_bytes_ = 0;
@@ -479,7 +481,7 @@ class Link::Impl {
   bool read_waits_ = false;
   bool broken_ = false;   // a write failed: no more writes
   bool overrun_ = false;  // the queue was full: the stream must end
-  Ms heartbeat_ = 0;
+  core::Ms heartbeat_ = 0;
 
   bool welcomed_ = false;  // on this stream
   bool was_attached_ = false;
@@ -489,23 +491,25 @@ class Link::Impl {
 
   bool closing_ = false;
   bool said_goodbye_ = false;
-  Ms close_at_ = 0;
+  core::Ms close_at_ = 0;
 };
 
 Link::Link(LinkOptions options, std::shared_ptr<AgentInbox> inbox)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(inbox))) {}
 Link::~Link() = default;
-void Link::Handle(const AgentInput& input, Ms now, std::vector<NodeEvent>* out) {
+void Link::Handle(const AgentInput& input, core::Ms now, std::vector<core::node::NodeEvent>* out) {
   impl_->Handle(input, now, out);
 }
-void Link::Tick(Ms now, std::vector<NodeEvent>* out) { impl_->Tick(now, out); }
-Ms Link::NextDeadline(Ms now) const { return impl_->NextDeadline(now); }
-void Link::Send(const AgentMessage& message, Ms now) { impl_->Send(message, now); }
+void Link::Tick(core::Ms now, std::vector<core::node::NodeEvent>* out) { impl_->Tick(now, out); }
+core::Ms Link::NextDeadline(core::Ms now) const { return impl_->NextDeadline(now); }
+void Link::Send(const core::AgentMessage& message, core::Ms now) { impl_->Send(message, now); }
 void Link::Consumed() { impl_->Consumed(); }
 bool Link::up() const { return impl_->up(); }
 std::uint64_t Link::stream() const { return impl_->stream(); }
-void Link::Drop(const std::string& why, std::vector<NodeEvent>* out) { impl_->Drop(why, out); }
-void Link::Close(Ms now) { impl_->Close(now); }
+void Link::Drop(const std::string& why, std::vector<core::node::NodeEvent>* out) {
+  impl_->Drop(why, out);
+}
+void Link::Close(core::Ms now) { impl_->Close(now); }
 bool Link::closed() const { return impl_->closed(); }
 
-}  // namespace assay
+}  // namespace assay::agent

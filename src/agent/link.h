@@ -35,12 +35,12 @@
 #include "base/status.h"
 #include "core/node/supervisor.h"
 
-namespace assay {
+namespace assay::agent {
 
 inline constexpr int kDefaultPort = 8899;
 
 // "host", "host:port" or "[::1]:port" -> the target that gRPC dials. kInvalid names the mistake.
-Result<std::string> CoordinatorTarget(std::string_view text);
+base::Result<std::string> CoordinatorTarget(std::string_view text);
 
 struct LinkOptions {
   std::string target;  // of CoordinatorTarget
@@ -57,10 +57,10 @@ class Link {
   Link(LinkOptions options, std::shared_ptr<AgentInbox> inbox);
   ~Link();
 
-  void Handle(const AgentInput& input, Ms now, std::vector<NodeEvent>* out);
-  void Tick(Ms now, std::vector<NodeEvent>* out);
-  Ms NextDeadline(Ms now) const;
-  void Send(const AgentMessage& message, Ms now);
+  void Handle(const AgentInput& input, core::Ms now, std::vector<core::node::NodeEvent>* out);
+  void Tick(core::Ms now, std::vector<core::node::NodeEvent>* out);
+  core::Ms NextDeadline(core::Ms now) const;
+  void Send(const core::AgentMessage& message, core::Ms now);
   void Consumed();
 
   // True between LinkUp and LinkDown.
@@ -69,11 +69,11 @@ class Link {
   std::uint64_t stream() const;
 
   // Ends the stream, so that everything is sent again on the next.
-  void Drop(const std::string& why, std::vector<NodeEvent>* out);
+  void Drop(const std::string& why, std::vector<core::node::NodeEvent>* out);
 
   // Sends what is queued, half-closes the stream and opens no other. closed() becomes true within
   // 1 s of ticks.
-  void Close(Ms now);
+  void Close(core::Ms now);
   bool closed() const;
 
  private:
@@ -81,4 +81,4 @@ class Link {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -14,54 +14,60 @@
 #include "base/text.h"
 #include "base/wall_clock.h"
 
-namespace assay {
+namespace assay::agent {
 namespace {
 
 constexpr std::size_t kInputsMax = 256;
-constexpr Ms kWaitMost = 60'000;
-constexpr Ms kRest = 500;           // an idle period at least this long allows spool housekeeping
-constexpr Ms kAckWait = 3'000;      // for the coordinator's acknowledgements before an exit
-constexpr Ms kForcedWait = 60'000;  // for processes that are stuck in the kernel
-constexpr Ms kCommitPauseLeast = 50;
-constexpr Ms kCommitPauseMost = 1'000;
-constexpr Ms kKilledWait = 10'000;
-constexpr Ms kFarewellWait = 500;  // for sending the last message before the stream is dropped
-constexpr Ms kStandstill = 1'000;  // a longer oversleep counts as time in which it could not run
+constexpr core::Ms kWaitMost = 60'000;
+constexpr core::Ms kRest = 500;       // an idle period at least this long allows spool housekeeping
+constexpr core::Ms kAckWait = 3'000;  // for the coordinator's acknowledgements before an exit
+constexpr core::Ms kForcedWait = 60'000;  // for processes that are stuck in the kernel
+constexpr core::Ms kCommitPauseLeast = 50;
+constexpr core::Ms kCommitPauseMost = 1'000;
+constexpr core::Ms kKilledWait = 10'000;
+constexpr core::Ms kFarewellWait =
+    500;  // for sending the last message before the stream is dropped
+constexpr core::Ms kStandstill =
+    1'000;  // a longer oversleep counts as time in which it could not run
 constexpr std::size_t kDetailShown = 200;
 
 // Waits until one of the descriptors is readable, at most `wait`.
-void PollFor(std::initializer_list<int> fds, Ms wait) {
+void PollFor(std::initializer_list<int> fds, core::Ms wait) {
   std::array<pollfd, 2> look{};
   nfds_t count = 0;
   for (const int fd : fds) look[count++] = {fd, POLLIN, 0};
-  poll(look.data(), count, static_cast<int>(std::clamp(wait, Ms{0}, kWaitMost)));
+  poll(look.data(), count, static_cast<int>(std::clamp(wait, core::Ms{0}, kWaitMost)));
 }
 
 // Logs the records that an operator looks for in a node's log.
-void Say(const SpoolRecord& record) {
-  if (const auto* run = std::get_if<SpoolRun>(&record)) {
-    LogInfo("run " + std::to_string(run->assign.run) + " of job " + Quoted(run->assign.job) + ": " +
-            Count(run->assign.ranks.size(), "rank", "ranks") + " here");
-  } else if (const auto* said = std::get_if<SpoolOutcome>(&record)) {
-    LogInfo("run " + std::to_string(said->key.run) + " rank " + std::to_string(said->key.rank) +
-            " " + std::string(Name(said->key.op)) + ": " + std::string(Name(said->outcome.code)) +
-            ", " + Shown(said->outcome.detail, kDetailShown));
+void Say(const core::node::SpoolRecord& record) {
+  if (const auto* run = std::get_if<core::node::SpoolRun>(&record)) {
+    base::LogInfo("run " + std::to_string(run->assign.run) + " of job " +
+                  base::Quoted(run->assign.job) + ": " +
+                  base::Count(run->assign.ranks.size(), "rank", "ranks") + " here");
+  } else if (const auto* said = std::get_if<core::node::SpoolOutcome>(&record)) {
+    base::LogInfo("run " + std::to_string(said->key.run) + " rank " +
+                  std::to_string(said->key.rank) + " " + std::string(Name(said->key.op)) + ": " +
+                  std::string(Name(said->outcome.code)) + ", " +
+                  base::Shown(said->outcome.detail, kDetailShown));
   }
 }
 
 }  // namespace
 
-AgentClock::AgentClock() : wall_at_start_(WallNow()), start_(std::chrono::steady_clock::now()) {}
+AgentClock::AgentClock()
+    : wall_at_start_(base::WallNow()), start_(std::chrono::steady_clock::now()) {}
 
-Ms AgentClock::Now() const {
+core::Ms AgentClock::Now() const {
   return wall_at_start_ - left_out_ +
          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
                                                                start_)
              .count();
 }
 
-AgentLoop::AgentLoop(LoopOptions options, Node self, Spooled spooled, LinkOptions link,
-                     WorkerSpec worker, Spool* spool, std::shared_ptr<AgentInbox> inbox)
+AgentLoop::AgentLoop(LoopOptions options, core::Node self, core::node::Spooled spooled,
+                     LinkOptions link, WorkerSpec worker, store::Spool* spool,
+                     std::shared_ptr<AgentInbox> inbox)
     : options_(options),
       self_(std::move(self)),
       spool_(spool),
@@ -73,10 +79,10 @@ AgentLoop::AgentLoop(LoopOptions options, Node self, Spooled spooled, LinkOption
 AgentLoop::~AgentLoop() = default;
 
 void AgentLoop::Run() {
-  StepAll({NodeTicked{}});
+  StepAll({core::node::NodeTicked{}});
   while (!Finished()) {
     Wait();
-    std::vector<NodeEvent> events = std::exchange(held_, {});
+    std::vector<core::node::NodeEvent> events = std::exchange(held_, {});
     Collect(&events);
     if (stop_ == Stop::kAbandoned) break;
     StepAll(events);
@@ -86,24 +92,24 @@ void AgentLoop::Run() {
 }
 
 void AgentLoop::Wait() {
-  const Ms now = clock_.Now();
-  Ms until = std::min({link_.NextDeadline(now), workers_.NextDeadline(now), supervisor_due_});
+  const core::Ms now = clock_.Now();
+  core::Ms until = std::min({link_.NextDeadline(now), workers_.NextDeadline(now), supervisor_due_});
   if (forced_by_ != 0) until = std::min(until, forced_by_);
   if (leave_by_ > now) until = std::min(until, leave_by_);
   if (until - now >= kRest) spool_->Idle();
-  if (memory_.Due()) GiveBackMemory();
+  if (memory_.Due()) base::GiveBackMemory();
   if (memory_.owes()) until = std::min(until, now + kRest);
-  const Ms planned = held_.empty() ? std::clamp(until - now, Ms{0}, kWaitMost) : 0;
+  const core::Ms planned = held_.empty() ? std::clamp(until - now, core::Ms{0}, kWaitMost) : 0;
   PollFor({inbox_->wake_fd(), workers_.poll_fd()}, planned);
-  const Ms overslept = clock_.Now() - now - planned;
+  const core::Ms overslept = clock_.Now() - now - planned;
   if (overslept < kStandstill) return;
-  LogWarn("the agent could not run for " + std::to_string(overslept / 1000) +
-          " s; extending its deadlines by the same time");
+  base::LogWarn("the agent could not run for " + std::to_string(overslept / 1000) +
+                " s; extending its deadlines by the same time");
   clock_.StoodStill(overslept);
 }
 
-void AgentLoop::TakeInputs(std::vector<NodeEvent>* events) {
-  const Ms now = clock_.Now();
+void AgentLoop::TakeInputs(std::vector<core::node::NodeEvent>* events) {
+  const core::Ms now = clock_.Now();
   inputs_.clear();
   inbox_->Drain(&inputs_, kInputsMax);
   for (const AgentInput& input : inputs_) {
@@ -127,56 +133,56 @@ void AgentLoop::TakeInputs(std::vector<NodeEvent>* events) {
   link_.Tick(now, events);
 }
 
-void AgentLoop::Collect(std::vector<NodeEvent>* events) {
-  std::vector<NodeEvent> later;
+void AgentLoop::Collect(std::vector<core::node::NodeEvent>* events) {
+  std::vector<core::node::NodeEvent> later;
   TakeInputs(&later);
-  const Ms now = clock_.Now();
+  const core::Ms now = clock_.Now();
   workers_.Collect(now, &later);
   // The stop request goes before new work.
   if (told_ == Stop::kNo && stop_ != Stop::kNo) {
-    LogInfo("stopping: accepting no more work");
-    events->push_back(StopAsked{options_.stop_grace});
+    base::LogInfo("stopping: accepting no more work");
+    events->push_back(core::node::StopAsked{options_.stop_grace});
     told_ = Stop::kAsked;
   }
   if (told_ == Stop::kAsked && stop_ == Stop::kForced) {
-    LogInfo("stopping at once: ending the running tests and making their devices safe");
-    events->push_back(StopForced{});
+    base::LogInfo("stopping at once: ending the running tests and making their devices safe");
+    events->push_back(core::node::StopForced{});
     told_ = Stop::kForced;
     forced_by_ = now + kForcedWait;
   }
   std::move(later.begin(), later.end(), std::back_inserter(*events));
-  if (now >= supervisor_due_) events->push_back(NodeTicked{});
+  if (now >= supervisor_due_) events->push_back(core::node::NodeTicked{});
 }
 
-void AgentLoop::StepAll(const std::vector<NodeEvent>& events) {
+void AgentLoop::StepAll(const std::vector<core::node::NodeEvent>& events) {
   if (events.empty()) return;
   memory_.Worked();
-  const Ms now = clock_.Now();
-  NodeOutput out;
-  for (const NodeEvent& event : events) supervisor_.Step(event, now, &out);
+  const core::Ms now = clock_.Now();
+  core::node::NodeOutput out;
+  for (const core::node::NodeEvent& event : events) supervisor_.Step(event, now, &out);
   const std::uint64_t stream = link_.stream();
   if (!out.records.empty() && !Commit(out.records)) {
     if (link_.stream() == stream) RefuseNewRuns(out.records);
     BeginAnew();
     return;
   }
-  for (const SpoolRecord& record : out.records) Say(record);
-  for (const NodeEffect& effect : out.effects) Perform(effect, stream);
+  for (const core::node::SpoolRecord& record : out.records) Say(record);
+  for (const core::node::NodeEffect& effect : out.effects) Perform(effect, stream);
   supervisor_due_ = supervisor_.NextDeadline(clock_.Now());
 }
 
-void AgentLoop::Perform(const NodeEffect& effect, std::uint64_t stream) {
-  const Ms now = clock_.Now();
-  if (const auto* send = std::get_if<SendToCoordinator>(&effect)) {
+void AgentLoop::Perform(const core::node::NodeEffect& effect, std::uint64_t stream) {
+  const core::Ms now = clock_.Now();
+  if (const auto* send = std::get_if<core::node::SendToCoordinator>(&effect)) {
     if (link_.stream() == stream) link_.Send(send->message, now);
     return;
   }
   std::visit(
       [&](const auto& one) {
         using Effect = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<Effect, MakeSafe>) {
+        if constexpr (std::is_same_v<Effect, core::node::MakeSafe>) {
           workers_.Perform(one, now);
-        } else if constexpr (!std::is_same_v<Effect, SendToCoordinator>) {
+        } else if constexpr (!std::is_same_v<Effect, core::node::SendToCoordinator>) {
           workers_.Perform(one);
         }
       },
@@ -186,9 +192,9 @@ void AgentLoop::Perform(const NodeEffect& effect, std::uint64_t stream) {
 bool AgentLoop::Finished() {
   if (left_) return true;
   if (stop_ == Stop::kNo || told_ != stop_) return false;
-  const Ms now = clock_.Now();
+  const core::Ms now = clock_.Now();
   if (forced_by_ != 0 && now >= forced_by_) {
-    LogError(
+    base::LogError(
         "a worker process does not exit after SIGKILL; leaving it and its device behind: check the "
         "device before the next test");
     return true;
@@ -202,27 +208,27 @@ bool AgentLoop::Finished() {
 
 // --- When the disk does not accept records ------------------------------------------------------
 
-bool AgentLoop::Commit(const std::vector<SpoolRecord>& records) {
-  const Ms give_up = clock_.Now() + options_.commit_patience;
-  for (Ms pause = kCommitPauseLeast;; pause = std::min(pause * 2, kCommitPauseMost)) {
-    const Status status = spool_->Commit(records);
+bool AgentLoop::Commit(const std::vector<core::node::SpoolRecord>& records) {
+  const core::Ms give_up = clock_.Now() + options_.commit_patience;
+  for (core::Ms pause = kCommitPauseLeast;; pause = std::min(pause * 2, kCommitPauseMost)) {
+    const base::Status status = spool_->Commit(records);
     disk_trouble_ = status.text();
     if (status.ok()) {
-      if (std::exchange(said_disk_, false)) LogInfo("the agent's state can be stored again");
+      if (std::exchange(said_disk_, false)) base::LogInfo("the agent's state can be stored again");
       return true;
     }
     if (!std::exchange(said_disk_, true)) {
-      LogError("the agent's state cannot be stored: " + status.text() +
-               "; retrying; the agent starts no op and reports no outcome until it succeeds");
+      base::LogError("the agent's state cannot be stored: " + status.text() +
+                     "; retrying; the agent starts no op and reports no outcome until it succeeds");
     }
     WaitForDisk(pause);
     if (LeavesWithoutDisk() || clock_.Now() >= give_up) return false;
   }
 }
 
-void AgentLoop::WaitForDisk(Ms pause) {
-  const Ms until = clock_.Now() + pause;
-  for (Ms now = clock_.Now(); now < until && stop_ != Stop::kAbandoned; now = clock_.Now()) {
+void AgentLoop::WaitForDisk(core::Ms pause) {
+  const core::Ms until = clock_.Now() + pause;
+  for (core::Ms now = clock_.Now(); now < until && stop_ != Stop::kAbandoned; now = clock_.Now()) {
     PollFor({inbox_->wake_fd()}, std::min(until, link_.NextDeadline(now)) - now);
     TakeInputs(&held_);
   }
@@ -230,18 +236,18 @@ void AgentLoop::WaitForDisk(Ms pause) {
 
 // A run that was never stored has begun nothing, and the agent forgets it with the supervisor, so
 // its refusal needs no spool. If the refusal is lost, the coordinator assigns the run again.
-void AgentLoop::RefuseNewRuns(const std::vector<SpoolRecord>& records) {
-  Outcomes refused;
-  const std::string detail =
-      Printable("the agent's state cannot be stored: " + disk_trouble_, kDetailBytesMax);
-  for (const SpoolRecord& record : records) {
-    const auto* run = std::get_if<SpoolRun>(&record);
+void AgentLoop::RefuseNewRuns(const std::vector<core::node::SpoolRecord>& records) {
+  core::Outcomes refused;
+  const std::string detail = base::Printable("the agent's state cannot be stored: " + disk_trouble_,
+                                             base::kDetailBytesMax);
+  for (const core::node::SpoolRecord& record : records) {
+    const auto* run = std::get_if<core::node::SpoolRun>(&record);
     if (run == nullptr) continue;
-    for (const AssignedRank& rank : run->assign.ranks) {
-      for (const Op op : kAllOps) {
+    for (const core::AssignedRank& rank : run->assign.ranks) {
+      for (const core::Op op : core::kAllOps) {
         if (!rank.ops.Has(op)) continue;
         refused.reports.push_back(
-            {run->assign.run, rank.rank, op, OutcomeCode::kNotRun, detail, -1, 0});
+            {run->assign.run, rank.rank, op, core::OutcomeCode::kNotRun, detail, -1, 0});
       }
     }
   }
@@ -255,11 +261,12 @@ bool AgentLoop::LeavesWithoutDisk() const {
 }
 
 void AgentLoop::BeginAnew() {
-  if (!workers_.empty()) LogError("killing the running tests: their outcomes cannot be stored");
+  if (!workers_.empty())
+    base::LogError("killing the running tests: their outcomes cannot be stored");
   workers_.KillAll();
-  std::vector<NodeEvent> dropped;
-  const Ms killed_by = clock_.Now() + kKilledWait;
-  for (Ms now = clock_.Now(); !workers_.empty() && now < killed_by; now = clock_.Now()) {
+  std::vector<core::node::NodeEvent> dropped;
+  const core::Ms killed_by = clock_.Now() + kKilledWait;
+  for (core::Ms now = clock_.Now(); !workers_.empty() && now < killed_by; now = clock_.Now()) {
     PollFor({workers_.poll_fd()}, killed_by - now);
     workers_.Collect(now, &dropped);
   }
@@ -270,9 +277,9 @@ void AgentLoop::BeginAnew() {
       left_ = true;
       return;
     }
-    Result<Spooled> spooled = spool_->Load();
+    base::Result<core::node::Spooled> spooled = spool_->Load();
     if (spooled.ok()) {
-      supervisor_ = Supervisor(self_, std::move(spooled).value());
+      supervisor_ = core::node::Supervisor(self_, std::move(spooled).value());
       break;
     }
     WaitForDisk(kCommitPauseMost);
@@ -281,4 +288,4 @@ void AgentLoop::BeginAnew() {
   supervisor_due_ = 0;
 }
 
-}  // namespace assay
+}  // namespace assay::agent

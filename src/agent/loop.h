@@ -27,7 +27,7 @@
 #include "core/node/supervisor.h"
 #include "store/spool.h"
 
-namespace assay {
+namespace assay::agent {
 
 // A monotonic clock in milliseconds since 1970: the machine's wall clock at the agent's start plus
 // the time that has passed since. Setting the machine's clock moves no deadline. Time in which the
@@ -36,24 +36,24 @@ namespace assay {
 class AgentClock {
  public:
   AgentClock();
-  Ms Now() const;
-  void StoodStill(Ms ms) { left_out_ += ms; }
+  core::Ms Now() const;
+  void StoodStill(core::Ms ms) { left_out_ += ms; }
 
  private:
-  Ms left_out_ = 0;
-  const Ms wall_at_start_;
+  core::Ms left_out_ = 0;
+  const core::Ms wall_at_start_;
   const std::chrono::steady_clock::time_point start_;
 };
 
 struct LoopOptions {
-  Ms stop_grace = 0;       // how long a stop waits for a running op
-  Ms commit_patience = 0;  // see invariant 2
+  core::Ms stop_grace = 0;       // how long a stop waits for a running op
+  core::Ms commit_patience = 0;  // see invariant 2
 };
 
 class AgentLoop {
  public:
-  AgentLoop(LoopOptions options, Node self, Spooled spooled, LinkOptions link, WorkerSpec worker,
-            Spool* spool, std::shared_ptr<AgentInbox> inbox);
+  AgentLoop(LoopOptions options, core::Node self, core::node::Spooled spooled, LinkOptions link,
+            WorkerSpec worker, store::Spool* spool, std::shared_ptr<AgentInbox> inbox);
   ~AgentLoop();
 
   // Returns when a stop was requested and is complete. Closes the inbox.
@@ -63,38 +63,38 @@ class AgentLoop {
   enum class Stop : std::uint8_t { kNo, kAsked, kForced, kAbandoned };
 
   void Wait();
-  void TakeInputs(std::vector<NodeEvent>* events);
-  void Collect(std::vector<NodeEvent>* events);
-  void StepAll(const std::vector<NodeEvent>& events);
-  void Perform(const NodeEffect& effect, std::uint64_t stream);
+  void TakeInputs(std::vector<core::node::NodeEvent>* events);
+  void Collect(std::vector<core::node::NodeEvent>* events);
+  void StepAll(const std::vector<core::node::NodeEvent>& events);
+  void Perform(const core::node::NodeEffect& effect, std::uint64_t stream);
   bool Finished();
 
-  bool Commit(const std::vector<SpoolRecord>& records);
-  void WaitForDisk(Ms pause);
-  void RefuseNewRuns(const std::vector<SpoolRecord>& records);
+  bool Commit(const std::vector<core::node::SpoolRecord>& records);
+  void WaitForDisk(core::Ms pause);
+  void RefuseNewRuns(const std::vector<core::node::SpoolRecord>& records);
   void BeginAnew();
   bool LeavesWithoutDisk() const;
 
   AgentClock clock_;
   const LoopOptions options_;
-  const Node self_;
-  Spool* const spool_;
+  const core::Node self_;
+  store::Spool* const spool_;
   const std::shared_ptr<AgentInbox> inbox_;
   Link link_;
   Workers workers_;
-  Supervisor supervisor_;
+  core::node::Supervisor supervisor_;
 
   std::vector<AgentInput> inputs_;
-  std::vector<NodeEvent> held_;  // events collected while a commit was retried
-  Stop stop_ = Stop::kNo;        // the stop that was requested
-  Stop told_ = Stop::kNo;        // the stop that was passed to the supervisor
-  Ms supervisor_due_ = 0;
-  MemoryKeeper memory_;
-  Ms forced_by_ = 0;  // when to leave behind worker processes that do not exit
-  Ms leave_by_ = 0;   // when to stop waiting for acknowledgements; 0: not leaving yet
+  std::vector<core::node::NodeEvent> held_;  // events collected while a commit was retried
+  Stop stop_ = Stop::kNo;                    // the stop that was requested
+  Stop told_ = Stop::kNo;                    // the stop that was passed to the supervisor
+  core::Ms supervisor_due_ = 0;
+  base::MemoryKeeper memory_;
+  core::Ms forced_by_ = 0;  // when to leave behind worker processes that do not exit
+  core::Ms leave_by_ = 0;   // when to stop waiting for acknowledgements; 0: not leaving yet
   bool left_ = false;
   bool said_disk_ = false;
   std::string disk_trouble_;  // the last commit's error
 };
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-namespace assay {
+namespace assay::agent {
 namespace {
 
 std::string HostName() {
@@ -38,7 +38,7 @@ std::string AskFqdn(const std::string& host_name) {
 
 // A name server that does not answer blocks getaddrinfo for a minute, and the call cannot be
 // cancelled. On a timeout its thread is left behind; it shares only the promise with this function.
-std::string Fqdn(const std::string& host_name, Ms wait) {
+std::string Fqdn(const std::string& host_name, core::Ms wait) {
   if (host_name.empty()) return {};
   auto promise = std::make_shared<std::promise<std::string>>();
   std::future<std::string> answer = promise->get_future();
@@ -97,12 +97,12 @@ std::vector<std::string> ReportedAddresses() {
   return addresses;
 }
 
-Node MachineFacts(Ms fqdn_wait) {
-  Node node;
+core::Node MachineFacts(core::Ms fqdn_wait) {
+  core::Node node;
   node.host_name = HostName();
   node.fqdn = Fqdn(node.host_name, fqdn_wait);
   node.addresses = ReportedAddresses();
   return node;
 }
 
-}  // namespace assay
+}  // namespace assay::agent

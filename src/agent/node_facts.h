@@ -11,11 +11,11 @@
 
 #include "core/model.h"
 
-namespace assay {
+namespace assay::agent {
 
 // Fills in host name, FQDN and addresses, nothing else. Never fails: a value that cannot be
 // determined stays empty. Waits at most fqdn_wait ms for the name service to return the FQDN.
-Node MachineFacts(Ms fqdn_wait);
+core::Node MachineFacts(core::Ms fqdn_wait);
 
 // The address as text, or empty for an address by which no other machine can identify this one:
 // loopback, link-local, unspecified, not IP.
@@ -24,4 +24,4 @@ std::string ReportedAddress(const sockaddr* address);
 // Every reported address of the interfaces that are up, each once, sorted.
 std::vector<std::string> ReportedAddresses();
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -14,14 +14,14 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::agent {
 namespace {
 
-std::string Shown(const std::string& path) { return ShownEnd(path, 200); }
+std::string Shown(const std::string& path) { return base::ShownEnd(path, 200); }
 
-Status CannotUse(const std::string& path, const std::string& why) {
-  return UnavailableError("cannot use the state folder " + Shown(path) + ": " + why +
-                          "; set --state-dir to a folder that this user can write");
+base::Status CannotUse(const std::string& path, const std::string& why) {
+  return base::UnavailableError("cannot use the state folder " + Shown(path) + ": " + why +
+                                "; set --state-dir to a folder that this user can write");
 }
 
 // " (process 1234)", from what the lock's holder wrote into the file.
@@ -39,9 +39,9 @@ std::string Holder(int fd) {
 
 }  // namespace
 
-Result<StateFolder> StateFolder::Take(const std::string& path) {
+base::Result<StateFolder> StateFolder::Take(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos) {
-    return InvalidError("--state-dir is empty or contains a NUL byte");
+    return base::InvalidError("--state-dir is empty or contains a NUL byte");
   }
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -52,8 +52,9 @@ Result<StateFolder> StateFolder::Take(const std::string& path) {
   StateFolder folder(path, fd);
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return CannotUse(path, std::strerror(errno));
-    return ConflictError("the state folder " + Shown(path) + " is in use by another agent" +
-                         Holder(fd) + "; stop that agent, or give this one another --state-dir");
+    return base::ConflictError("the state folder " + Shown(path) + " is in use by another agent" +
+                               Holder(fd) +
+                               "; stop that agent, or give this one another --state-dir");
   }
   const std::string pid = std::to_string(getpid()) + "\n";
   if (ftruncate(fd, 0) != 0 ||
@@ -78,4 +79,4 @@ StateFolder::~StateFolder() {
   if (fd_ >= 0) close(fd_);
 }
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -10,14 +10,14 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::agent {
 
 class StateFolder {
  public:
   // Creates the folder if it is missing. kInvalid: the path is empty or contains a NUL byte;
   // kConflict: another agent holds the lock; kUnavailable: the folder cannot be created or written.
   // The last two name the folder and the remedy.
-  static Result<StateFolder> Take(const std::string& path);
+  static base::Result<StateFolder> Take(const std::string& path);
 
   StateFolder(StateFolder&& other) noexcept;
   StateFolder& operator=(StateFolder&& other) noexcept;
@@ -32,4 +32,4 @@ class StateFolder {
   int fd_ = -1;
 };
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "driver/frame.h"
 
-namespace assay {
+namespace assay::agent {
 namespace {
 
 constexpr std::size_t kChunkBytes = 32 << 10;
@@ -33,7 +33,7 @@ std::string LastLine(std::string_view text) {
   text = text.substr(0, end + 1);
   const std::size_t newline = text.find_last_of("\r\n");
   if (newline != std::string_view::npos) text.remove_prefix(newline + 1);
-  return Printable(text, kLastLineBytes);
+  return base::Printable(text, kLastLineBytes);
 }
 
 // The name of the call that the worker runs from this message until its answer; empty: none.
@@ -42,9 +42,9 @@ std::string CallOf(const driver::ToWorker& message) {
     std::string operator()(const driver::Start&) { return ""; }
     std::string operator()(const driver::ListDevices&) { return "device list"; }
     std::string operator()(const driver::OpenDevice&) { return "open"; }
-    std::string operator()(const driver::RunAic&) { return std::string(Name(Op::kAic)); }
+    std::string operator()(const driver::RunAic&) { return std::string(Name(core::Op::kAic)); }
     std::string operator()(const driver::PrepareP2p&) { return "p2p preparation"; }
-    std::string operator()(const driver::RunP2p&) { return std::string(Name(Op::kP2p)); }
+    std::string operator()(const driver::RunP2p&) { return std::string(Name(core::Op::kP2p)); }
     std::string operator()(const driver::MakeSafe&) { return "making the device safe"; }
     std::string operator()(const driver::Quit&) { return ""; }
   };
@@ -60,7 +60,7 @@ bool EndsCall(const driver::FromWorker& message) {
 
 class WorkerProcess::Impl {
  public:
-  explicit Impl(SpawnedProcess process)
+  explicit Impl(base::process::SpawnedProcess process)
       : process_(std::move(process)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
 
   ~Impl() {
@@ -72,14 +72,14 @@ class WorkerProcess::Impl {
     waitid(kByPidfd, static_cast<id_t>(process_.pidfd.get()), &info, WEXITED | WNOHANG);
   }
 
-  Status Watch() {
-    if (!epoll_.valid()) return ExhaustedError(std::string("epoll: ") + std::strerror(errno));
-    for (const UniqueFd* fd : {&process_.pidfd, &process_.from, &process_.capture}) {
+  base::Status Watch() {
+    if (!epoll_.valid()) return base::ExhaustedError(std::string("epoll: ") + std::strerror(errno));
+    for (const base::process::UniqueFd* fd : {&process_.pidfd, &process_.from, &process_.capture}) {
       if (!Control(EPOLL_CTL_ADD, *fd, EPOLLIN)) {
-        return ExhaustedError(std::string("epoll: ") + std::strerror(errno));
+        return base::ExhaustedError(std::string("epoll: ") + std::strerror(errno));
       }
     }
-    return Status::Ok();
+    return base::Status::Ok();
   }
 
   int poll_fd() const { return epoll_.get(); }
@@ -97,19 +97,19 @@ class WorkerProcess::Impl {
     return events;
   }
 
-  Status Send(const driver::ToWorker& message) {
-    Result<std::string> frame = driver::Encode(message);
+  base::Status Send(const driver::ToWorker& message) {
+    base::Result<std::string> frame = driver::Encode(message);
     if (!frame.ok()) return frame.status();
-    if (exited_ || !process_.to.valid()) return Status::Ok();
+    if (exited_ || !process_.to.valid()) return base::Status::Ok();
     if (unsent_.size() + frame->size() > kUnsentBytesMax) {
-      return ExhaustedError("the worker (pid " + std::to_string(process_.pid) +
-                            ") does not read what it is sent");
+      return base::ExhaustedError("the worker (pid " + std::to_string(process_.pid) +
+                                  ") does not read what it is sent");
     }
     const std::string call = CallOf(message);
     if (!call.empty()) calls_.push_back(call);
     unsent_ += *frame;
     Flush();
-    return Status::Ok();
+    return base::Status::Ok();
   }
 
   void Kill() {
@@ -120,7 +120,7 @@ class WorkerProcess::Impl {
   }
 
  private:
-  bool Control(int operation, const UniqueFd& fd, std::uint32_t events) {
+  bool Control(int operation, const base::process::UniqueFd& fd, std::uint32_t events) {
     epoll_event event{};
     event.events = events;
     event.data.fd = fd.get();
@@ -155,7 +155,8 @@ class WorkerProcess::Impl {
 
   // Reads up to one chunk from `fd` into *chunk. False: nothing to read now, or never again (then
   // it closes `fd`).
-  static bool ReadChunk(UniqueFd* fd, std::array<char, kChunkBytes>* chunk, std::string_view* got) {
+  static bool ReadChunk(base::process::UniqueFd* fd, std::array<char, kChunkBytes>* chunk,
+                        std::string_view* got) {
     if (!fd->valid()) return false;
     ssize_t bytes = -1;
     do {
@@ -191,10 +192,11 @@ class WorkerProcess::Impl {
 
   void TakeFrames(std::vector<WorkerEvent>* events) {
     while (bad_frame_.empty()) {
-      Result<std::optional<driver::Frame>> frame = decoder_.Next();
+      base::Result<std::optional<driver::Frame>> frame = decoder_.Next();
       if (frame.ok() && !frame->has_value()) return;
-      Result<driver::FromWorker> message = frame.ok() ? driver::DecodeFromWorker(**frame)
-                                                      : Result<driver::FromWorker>(frame.status());
+      base::Result<driver::FromWorker> message =
+          frame.ok() ? driver::DecodeFromWorker(**frame)
+                     : base::Result<driver::FromWorker>(frame.status());
       if (!message.ok()) {
         bad_frame_ = message.status().text();
         Kill();
@@ -232,13 +234,14 @@ class WorkerProcess::Impl {
     exited.output = std::move(captured_);
     events->emplace_back(std::move(exited));
     exited_ = true;
-    for (UniqueFd* fd : {&process_.to, &process_.from, &process_.capture, &process_.pidfd}) {
+    for (base::process::UniqueFd* fd :
+         {&process_.to, &process_.from, &process_.capture, &process_.pidfd}) {
       fd->Reset();
     }
   }
 
-  SpawnedProcess process_;
-  UniqueFd epoll_;
+  base::process::SpawnedProcess process_;
+  base::process::UniqueFd epoll_;
   driver::FrameDecoder decoder_;
   std::string unsent_;
   bool waits_to_write_ = false;
@@ -252,15 +255,16 @@ class WorkerProcess::Impl {
 WorkerProcess::WorkerProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 WorkerProcess::~WorkerProcess() = default;
 
-Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerSpec& spec) {
+base::Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerSpec& spec) {
   signal(SIGPIPE, SIG_IGN);
-  Result<SpawnedProcess> process =
-      Spawn(spec.program,
-            {"worker", "--in=" + std::to_string(kChildIn), "--out=" + std::to_string(kChildOut)},
-            spec.env);
+  base::Result<base::process::SpawnedProcess> process =
+      base::process::Spawn(spec.program,
+                           {"worker", "--in=" + std::to_string(base::process::kChildIn),
+                            "--out=" + std::to_string(base::process::kChildOut)},
+                           spec.env);
   if (!process.ok()) return process.status();
   auto impl = std::make_unique<Impl>(*std::move(process));
-  Status status = impl->Watch();
+  base::Status status = impl->Watch();
   if (status.ok()) status = impl->Send(driver::Start{spec.driver});
   if (!status.ok()) return status;
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(std::move(impl)));
@@ -268,9 +272,9 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerSpec& sp
 
 int WorkerProcess::poll_fd() const { return impl_->poll_fd(); }
 std::vector<WorkerEvent> WorkerProcess::Advance() { return impl_->Advance(); }
-Status WorkerProcess::Send(const driver::ToWorker& message) { return impl_->Send(message); }
+base::Status WorkerProcess::Send(const driver::ToWorker& message) { return impl_->Send(message); }
 void WorkerProcess::Kill() { impl_->Kill(); }
 bool WorkerProcess::exited() const { return impl_->exited(); }
 pid_t WorkerProcess::pid() const { return impl_->pid(); }
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -39,7 +39,7 @@
 #include "base/status.h"
 #include "driver/message.h"
 
-namespace assay {
+namespace assay::agent {
 
 struct WorkerSpec {
   driver::Options driver;
@@ -72,7 +72,7 @@ class WorkerProcess {
   static constexpr std::size_t kUnsentBytesMax = std::size_t{4} << 20;
 
   // Starts a worker and sends it the driver options. The error names the program and the reason.
-  static Result<std::unique_ptr<WorkerProcess>> Start(const WorkerSpec& spec);
+  static base::Result<std::unique_ptr<WorkerProcess>> Start(const WorkerSpec& spec);
 
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -88,7 +88,7 @@ class WorkerProcess {
 
   // Queues a message. kExhausted: more than kUnsentBytesMax would wait for the worker to read it.
   // For a worker that is dying the call succeeds and has no effect.
-  Status Send(const driver::ToWorker& message);
+  base::Status Send(const driver::ToWorker& message);
 
   // Sends SIGKILL to the process and its group. WorkerExited follows; may be called again.
   void Kill();
@@ -103,4 +103,4 @@ class WorkerProcess {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "wire/fleet_wire.h"
 
-namespace assay {
+namespace assay::agent {
 namespace {
 
 constexpr std::size_t kShownReason = 300;
@@ -25,13 +25,14 @@ constexpr std::size_t kShownReason = 300;
 std::string How(const WorkerExited& exited) {
   std::string how;
   if (!exited.bad_frame.empty()) {
-    how = "killed for sending an invalid message (" + Shown(exited.bad_frame, kShownReason) + ")";
+    how = "killed for sending an invalid message (" + base::Shown(exited.bad_frame, kShownReason) +
+          ")";
   } else if (exited.signal != 0) {
     how = "signal " + std::to_string(exited.signal);
   } else {
     how = exited.how;
   }
-  if (!exited.last_line.empty()) how += "\n" + Shown(exited.last_line, kShownReason);
+  if (!exited.last_line.empty()) how += "\n" + base::Shown(exited.last_line, kShownReason);
   return how;
 }
 
@@ -45,7 +46,7 @@ template <class Effect>
 driver::P2pGroup GroupOf(const Effect& effect) {
   driver::P2pGroup group;
   group.members.reserve(effect.group.size());
-  for (const P2pMember& member : effect.group) {
+  for (const core::node::P2pMember& member : effect.group) {
     group.members.push_back({member.rank, member.device});
   }
   group.self = effect.index;
@@ -60,7 +61,7 @@ Workers::~Workers() {
   KillAll();
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::seconds(1);
-  std::vector<NodeEvent> dropped;
+  std::vector<core::node::NodeEvent> dropped;
   while (!processes_.empty() && Clock::now() < end) {
     pollfd look{epoll_, POLLIN, 0};
     poll(&look, 1, 50);
@@ -71,9 +72,9 @@ Workers::~Workers() {
 
 // --- To the workers ---------------------------------------------------------------------------
 
-Workers::Process* Workers::Add(const WorkerKey& key, std::int32_t device, bool safing,
-                               Status* status) {
-  Result<std::unique_ptr<WorkerProcess>> started = WorkerProcess::Start(spec_);
+Workers::Process* Workers::Add(const core::node::WorkerKey& key, std::int32_t device, bool safing,
+                               base::Status* status) {
+  base::Result<std::unique_ptr<WorkerProcess>> started = WorkerProcess::Start(spec_);
   if (!started.ok()) {
     *status = started.status();
     return nullptr;
@@ -83,7 +84,7 @@ Workers::Process* Workers::Add(const WorkerKey& key, std::int32_t device, bool s
   interest.events = EPOLLIN;
   interest.data.u64 = id;
   if (epoll_ctl(epoll_, EPOLL_CTL_ADD, (*started)->poll_fd(), &interest) != 0) {
-    *status = ExhaustedError(std::string("epoll: ") + std::strerror(errno));
+    *status = base::ExhaustedError(std::string("epoll: ") + std::strerror(errno));
     return nullptr;
   }
   Process& process = processes_[id];
@@ -95,59 +96,62 @@ Workers::Process* Workers::Add(const WorkerKey& key, std::int32_t device, bool s
   return &process;
 }
 
-Workers::Process* Workers::Find(const WorkerKey& key) {
+Workers::Process* Workers::Find(const core::node::WorkerKey& key) {
   const auto found = by_key_.find(key);
   return found == by_key_.end() ? nullptr : &processes_.at(found->second);
 }
 
-bool Workers::Send(Process* to, const driver::ToWorker& message, Status* status) {
+bool Workers::Send(Process* to, const driver::ToWorker& message, base::Status* status) {
   *status = to->process->Send(message);
   return status->ok();
 }
 
-void Workers::Tell(const WorkerKey& key, const driver::ToWorker& message) {
+void Workers::Tell(const core::node::WorkerKey& key, const driver::ToWorker& message) {
   Process* to = Find(key);
-  Status status;
+  base::Status status;
   if (to == nullptr || Send(to, message, &status))
     return;  // null: it has exited, and WorkerGone informs the supervisor
-  LogWarn("killing the worker of device " + std::to_string(to->device) + " (rank " +
-          std::to_string(key.rank) + " of run " + std::to_string(key.run) + "): " + status.text());
+  base::LogWarn("killing the worker of device " + std::to_string(to->device) + " (rank " +
+                std::to_string(key.rank) + " of run " + std::to_string(key.run) +
+                "): " + status.text());
   to->process->Kill();
 }
 
-void Workers::Perform(const SpawnWorker& effect) {
-  Status status;
+void Workers::Perform(const core::node::SpawnWorker& effect) {
+  base::Status status;
   if (Add(effect.worker, effect.device, false, &status) != nullptr) {
     Tell(effect.worker, driver::OpenDevice{effect.device});
     return;
   }
-  waiting_.push_back(WorkerGone{effect.worker, "could not be started: " + status.text()});
+  waiting_.push_back(
+      core::node::WorkerGone{effect.worker, "could not be started: " + status.text()});
 }
 
-void Workers::Perform(const RunAic& effect) { Tell(effect.worker, driver::RunAic{}); }
+void Workers::Perform(const core::node::RunAic& effect) { Tell(effect.worker, driver::RunAic{}); }
 
-void Workers::Perform(const PrepareP2p& effect) {
+void Workers::Perform(const core::node::PrepareP2p& effect) {
   Process* to = Find(effect.worker);
-  Status status;
+  base::Status status;
   if (to == nullptr || Send(to, driver::PrepareP2p{GroupOf(effect)}, &status)) return;
-  waiting_.push_back(WorkerP2pPrepared{effect.worker, "", status.text()});
+  waiting_.push_back(core::node::WorkerP2pPrepared{effect.worker, "", status.text()});
 }
 
-void Workers::Perform(const RunP2p& effect) {
+void Workers::Perform(const core::node::RunP2p& effect) {
   Process* to = Find(effect.worker);
-  Status status;
+  base::Status status;
   if (to == nullptr || Send(to, driver::RunP2p{GroupOf(effect), effect.blobs}, &status)) return;
-  waiting_.push_back(WorkerOpDone{effect.worker, Op::kP2p, OutcomeCode::kNotRun, status.text()});
+  waiting_.push_back(core::node::WorkerOpDone{effect.worker, core::Op::kP2p,
+                                              core::OutcomeCode::kNotRun, status.text()});
 }
 
-void Workers::Perform(const QuitWorker& effect) { Tell(effect.worker, driver::Quit{}); }
+void Workers::Perform(const core::node::QuitWorker& effect) { Tell(effect.worker, driver::Quit{}); }
 
-void Workers::Perform(const KillWorker& effect) {
+void Workers::Perform(const core::node::KillWorker& effect) {
   if (Process* process = Find(effect.worker)) process->process->Kill();
 }
 
-void Workers::Perform(const MakeSafe& effect, Ms now) {
-  Status status;
+void Workers::Perform(const core::node::MakeSafe& effect, core::Ms now) {
+  base::Status status;
   Process* process = Add(effect.worker, effect.device, true, &status);
   if (process != nullptr && (!Send(process, driver::MakeSafe{effect.device}, &status) ||
                              !Send(process, driver::Quit{}, &status))) {
@@ -158,9 +162,9 @@ void Workers::Perform(const MakeSafe& effect, Ms now) {
     process->kill_at = now + effect.timeout;
     return;
   }
-  waiting_.push_back(
-      DeviceSafe{effect.worker, true,
-                 "could not check the voltage: cannot start a process for it: " + status.text()});
+  waiting_.push_back(core::node::DeviceSafe{
+      effect.worker, true,
+      "could not check the voltage: cannot start a process for it: " + status.text()});
 }
 
 void Workers::KillAll() {
@@ -169,8 +173,8 @@ void Workers::KillAll() {
 
 // --- From the workers -------------------------------------------------------------------------
 
-void Workers::Collect(Ms now, std::vector<NodeEvent>* out) {
-  for (NodeEvent& event : waiting_) out->push_back(std::move(event));
+void Workers::Collect(core::Ms now, std::vector<core::node::NodeEvent>* out) {
+  for (core::node::NodeEvent& event : waiting_) out->push_back(std::move(event));
   waiting_.clear();
   std::array<epoll_event, 64> ready;
   const int count = epoll_wait(epoll_, ready.data(), static_cast<int>(ready.size()), 0);
@@ -190,16 +194,16 @@ void Workers::Collect(Ms now, std::vector<NodeEvent>* out) {
   }
 }
 
-Ms Workers::NextDeadline(Ms now) const {
+core::Ms Workers::NextDeadline(core::Ms now) const {
   if (!waiting_.empty()) return now;
-  Ms next = now + 3'600'000;
+  core::Ms next = now + 3'600'000;
   for (const auto& [id, process] : processes_) {
     if (process.safing && !process.late) next = std::min(next, process.kill_at);
   }
   return next;
 }
 
-void Workers::Take(Process* from, WorkerEvent event, std::vector<NodeEvent>* out) {
+void Workers::Take(Process* from, WorkerEvent event, std::vector<core::node::NodeEvent>* out) {
   if (from->safing) {
     TakeSafing(from, std::move(event), out);
   } else {
@@ -207,36 +211,40 @@ void Workers::Take(Process* from, WorkerEvent event, std::vector<NodeEvent>* out
   }
 }
 
-void Workers::TakeWork(const Process& from, WorkerEvent event, std::vector<NodeEvent>* out) {
+void Workers::TakeWork(const Process& from, WorkerEvent event,
+                       std::vector<core::node::NodeEvent>* out) {
   struct Translate {
     const Process& from;
-    std::vector<NodeEvent>* out;
+    std::vector<core::node::NodeEvent>* out;
 
     void operator()(driver::DeviceOpened& said) {
       if (said.error.empty()) {
-        out->push_back(WorkerOpened{from.key});
+        out->push_back(core::node::WorkerOpened{from.key});
       } else {
-        out->push_back(WorkerFailed{from.key, std::move(said.error)});
+        out->push_back(core::node::WorkerFailed{from.key, std::move(said.error)});
       }
     }
     void operator()(driver::OpProgress& said) {
-      out->push_back(WorkerProgressed{from.key, said.op, said.percent, std::move(said.text)});
+      out->push_back(
+          core::node::WorkerProgressed{from.key, said.op, said.percent, std::move(said.text)});
     }
     void operator()(driver::OpDone& said) {
-      out->push_back(WorkerOpDone{from.key, said.op, said.code, std::move(said.detail)});
+      out->push_back(
+          core::node::WorkerOpDone{from.key, said.op, said.code, std::move(said.detail)});
     }
     void operator()(driver::P2pPrepared& said) {
-      out->push_back(WorkerP2pPrepared{from.key, std::move(said.blob), std::move(said.error)});
+      out->push_back(
+          core::node::WorkerP2pPrepared{from.key, std::move(said.blob), std::move(said.error)});
     }
     void operator()(WorkerExited& exited) {
       const bool quit = exited.signal == 0 && exited.status == 0;
       if (!quit && !exited.killed) {
-        LogWarn("the worker of device " + std::to_string(from.device) + " (rank " +
-                std::to_string(from.key.rank) + " of run " + std::to_string(from.key.run) +
-                ") died: " + exited.how + (exited.call.empty() ? "" : " in " + exited.call) +
-                (exited.last_line.empty() ? "" : ": " + exited.last_line));
+        base::LogWarn("the worker of device " + std::to_string(from.device) + " (rank " +
+                      std::to_string(from.key.rank) + " of run " + std::to_string(from.key.run) +
+                      ") died: " + exited.how + (exited.call.empty() ? "" : " in " + exited.call) +
+                      (exited.last_line.empty() ? "" : ": " + exited.last_line));
       }
-      out->push_back(WorkerGone{from.key, How(exited)});
+      out->push_back(core::node::WorkerGone{from.key, How(exited)});
     }
     void operator()(driver::OpStarted&) {}  // not needed: the supervisor itself started the op
     void operator()(driver::DevicesListed&) {}
@@ -245,7 +253,8 @@ void Workers::TakeWork(const Process& from, WorkerEvent event, std::vector<NodeE
   std::visit(Translate{from, out}, event);
 }
 
-void Workers::TakeSafing(Process* from, WorkerEvent event, std::vector<NodeEvent>* out) {
+void Workers::TakeSafing(Process* from, WorkerEvent event,
+                         std::vector<core::node::NodeEvent>* out) {
   if (driver::MadeSafe* said = std::get_if<driver::MadeSafe>(&event)) {
     from->answered = true;
     from->safe = std::move(*said);
@@ -253,7 +262,7 @@ void Workers::TakeSafing(Process* from, WorkerEvent event, std::vector<NodeEvent
   }
   const WorkerExited* exited = std::get_if<WorkerExited>(&event);
   if (exited == nullptr) return;
-  DeviceSafe safe{from->key, from->safe.voltage_changed, from->safe.detail};
+  core::node::DeviceSafe safe{from->key, from->safe.voltage_changed, from->safe.detail};
   if (!from->answered) {
     safe.voltage_changed = true;
     safe.detail = "could not check the voltage: ";
@@ -266,9 +275,9 @@ void Workers::TakeSafing(Process* from, WorkerEvent event, std::vector<NodeEvent
     }
   }
   if (safe.voltage_changed) {
-    LogError("the voltage of device " + std::to_string(from->device) +
-             " is still changed after rank " + std::to_string(from->key.rank) + " of run " +
-             std::to_string(from->key.run) + ": " + safe.detail);
+    base::LogError("the voltage of device " + std::to_string(from->device) +
+                   " is still changed after rank " + std::to_string(from->key.rank) + " of run " +
+                   std::to_string(from->key.run) + ": " + safe.detail);
   }
   out->push_back(std::move(safe));
 }
@@ -277,32 +286,33 @@ void Workers::TakeSafing(Process* from, WorkerEvent event, std::vector<NodeEvent
 
 namespace {
 
-Status TakeInventory(driver::DevicesListed listed, Node* node) {
-  if (!listed.error.empty()) return UnavailableError("cannot list the devices: " + listed.error);
-  if (listed.devices.size() > static_cast<std::size_t>(kWireDevicesMax)) {
-    return ExhaustedError("the driver " + listed.driver + " lists " +
-                          std::to_string(listed.devices.size()) + " devices; the most is " +
-                          std::to_string(kWireDevicesMax));
+base::Status TakeInventory(driver::DevicesListed listed, core::Node* node) {
+  if (!listed.error.empty())
+    return base::UnavailableError("cannot list the devices: " + listed.error);
+  if (listed.devices.size() > static_cast<std::size_t>(wire::kWireDevicesMax)) {
+    return base::ExhaustedError("the driver " + listed.driver + " lists " +
+                                std::to_string(listed.devices.size()) + " devices; the most is " +
+                                std::to_string(wire::kWireDevicesMax));
   }
   node->driver = listed.driver;
   node->devices.clear();
   for (driver::DeviceInfo& device : listed.devices) {
     if (device.device < 0) {
-      return InternalError("the driver " + listed.driver + " lists a device " +
-                           std::to_string(device.device));
+      return base::InternalError("the driver " + listed.driver + " lists a device " +
+                                 std::to_string(device.device));
     }
     node->devices.push_back({device.device, std::move(device.kind), std::move(device.detail)});
   }
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 }  // namespace
 
-Status AskInventory(const WorkerSpec& spec, Ms wait_ms, Node* node) {
+base::Status AskInventory(const WorkerSpec& spec, core::Ms wait_ms, core::Node* node) {
   using Clock = std::chrono::steady_clock;
-  Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(spec);
+  base::Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(spec);
   if (!worker.ok()) return worker.status();
-  Status status = (*worker)->Send(driver::ListDevices{});
+  base::Status status = (*worker)->Send(driver::ListDevices{});
   if (status.ok()) status = (*worker)->Send(driver::Quit{});
   if (!status.ok()) return status;
   const Clock::time_point end = Clock::now() + std::chrono::milliseconds(wait_ms);
@@ -310,8 +320,9 @@ Status AskInventory(const WorkerSpec& spec, Ms wait_ms, Node* node) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     if (left <= 0) {
-      return UnavailableError("cannot list the devices: the driver " + spec.driver.kind +
-                              " did not answer within " + std::to_string(wait_ms / 1000) + " s");
+      return base::UnavailableError("cannot list the devices: the driver " + spec.driver.kind +
+                                    " did not answer within " + std::to_string(wait_ms / 1000) +
+                                    " s");
     }
     pollfd look{(*worker)->poll_fd(), POLLIN, 0};
     poll(&look, 1, static_cast<int>(left));
@@ -320,10 +331,11 @@ Status AskInventory(const WorkerSpec& spec, Ms wait_ms, Node* node) {
         return TakeInventory(std::move(*listed), node);
       }
       if (const auto* exited = std::get_if<WorkerExited>(&event)) {
-        return UnavailableError("cannot list the devices: worker died: " + OneLine(How(*exited)));
+        return base::UnavailableError("cannot list the devices: worker died: " +
+                                      OneLine(How(*exited)));
       }
     }
   }
 }
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -25,7 +25,7 @@
 #include "agent/worker_process.h"
 #include "core/node/supervisor.h"
 
-namespace assay {
+namespace assay::agent {
 
 class Workers {
  public:
@@ -34,16 +34,16 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  void Perform(const SpawnWorker& effect);
-  void Perform(const RunAic& effect);
-  void Perform(const PrepareP2p& effect);
-  void Perform(const RunP2p& effect);
-  void Perform(const QuitWorker& effect);
-  void Perform(const KillWorker& effect);
-  void Perform(const MakeSafe& effect, Ms now);
+  void Perform(const core::node::SpawnWorker& effect);
+  void Perform(const core::node::RunAic& effect);
+  void Perform(const core::node::PrepareP2p& effect);
+  void Perform(const core::node::RunP2p& effect);
+  void Perform(const core::node::QuitWorker& effect);
+  void Perform(const core::node::KillWorker& effect);
+  void Perform(const core::node::MakeSafe& effect, core::Ms now);
 
-  void Collect(Ms now, std::vector<NodeEvent>* out);
-  Ms NextDeadline(Ms now) const;
+  void Collect(core::Ms now, std::vector<core::node::NodeEvent>* out);
+  core::Ms NextDeadline(core::Ms now) const;
 
   // Valid and unchanged as long as the object lives.
   int poll_fd() const { return epoll_; }
@@ -52,36 +52,37 @@ class Workers {
 
  private:
   struct Process {
-    WorkerKey key;
+    core::node::WorkerKey key;
     std::int32_t device = 0;
     std::unique_ptr<WorkerProcess> process;
     bool safing = false;  // it makes the device safe instead of testing it
     // The rest is used only if `safing`.
-    Ms kill_at = 0;
+    core::Ms kill_at = 0;
     bool late = false;
     bool answered = false;
     driver::MadeSafe safe;
   };
 
-  Process* Add(const WorkerKey& key, std::int32_t device, bool safing, Status* status);
-  Process* Find(const WorkerKey& key);
-  void Tell(const WorkerKey& key, const driver::ToWorker& message);
-  bool Send(Process* to, const driver::ToWorker& message, Status* status);
+  Process* Add(const core::node::WorkerKey& key, std::int32_t device, bool safing,
+               base::Status* status);
+  Process* Find(const core::node::WorkerKey& key);
+  void Tell(const core::node::WorkerKey& key, const driver::ToWorker& message);
+  bool Send(Process* to, const driver::ToWorker& message, base::Status* status);
 
-  void Take(Process* from, WorkerEvent event, std::vector<NodeEvent>* out);
-  void TakeWork(const Process& from, WorkerEvent event, std::vector<NodeEvent>* out);
-  void TakeSafing(Process* from, WorkerEvent event, std::vector<NodeEvent>* out);
+  void Take(Process* from, WorkerEvent event, std::vector<core::node::NodeEvent>* out);
+  void TakeWork(const Process& from, WorkerEvent event, std::vector<core::node::NodeEvent>* out);
+  void TakeSafing(Process* from, WorkerEvent event, std::vector<core::node::NodeEvent>* out);
 
   const WorkerSpec spec_;
   const int epoll_;
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, Process> processes_;
-  std::map<WorkerKey, std::uint64_t> by_key_;  // the processes that test
-  std::vector<NodeEvent> waiting_;             // failures that the next Collect returns
+  std::map<core::node::WorkerKey, std::uint64_t> by_key_;  // the processes that test
+  std::vector<core::node::NodeEvent> waiting_;             // failures that the next Collect returns
 };
 
 // Fills in `driver` and `devices` of *node. Asks the driver in a separate process, because the
 // agent never calls a driver itself. Waits at most wait_ms.
-Status AskInventory(const WorkerSpec& spec, Ms wait_ms, Node* node);
+base::Status AskInventory(const WorkerSpec& spec, core::Ms wait_ms, core::Node* node);
 
-}  // namespace assay
+}  // namespace assay::agent

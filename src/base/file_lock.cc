@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace assay {
+namespace assay::base {
 namespace {
 
 std::string SystemError(int error) { return std::generic_category().message(error); }
@@ -55,4 +55,4 @@ LockFile::~LockFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-}  // namespace assay
+}  // namespace assay::base

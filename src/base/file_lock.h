@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::base {
 
 class LockFile {
  public:
@@ -27,4 +27,4 @@ class LockFile {
   int descriptor_;
 };
 
-}  // namespace assay
+}  // namespace assay::base

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::base {
 
 std::optional<std::string> IdProblem(std::string_view what, std::string_view id) {
   const std::string name(what);
@@ -67,4 +67,4 @@ std::string Seconds(std::int64_t ms) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
 }
 
-}  // namespace assay
+}  // namespace assay::base

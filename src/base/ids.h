@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::base {
 
 inline constexpr std::size_t kIdBytesMax = 256;     // job ids, node names
 inline constexpr std::size_t kWordBytesMax = 1024;  // a job's name, namespace, framework, addresses
@@ -36,4 +36,4 @@ std::string List(const std::vector<std::string>& names, std::size_t max);
 // "300 s", "1.5 s", "200 ms"
 std::string Seconds(std::int64_t ms);
 
-}  // namespace assay
+}  // namespace assay::base

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace assay {
+namespace assay::base {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -66,4 +66,4 @@ bool IsIpAddressList(std::string_view text) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::base

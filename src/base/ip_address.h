@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace assay {
+namespace assay::base {
 
 bool IsIpv4Address(std::string_view text);
 bool IsIpv6Address(std::string_view text);
@@ -17,4 +17,4 @@ inline bool IsIpAddress(std::string_view text) {
 // One IP address, or several separated by commas; spaces around an address are allowed.
 bool IsIpAddressList(std::string_view text);
 
-}  // namespace assay
+}  // namespace assay::base

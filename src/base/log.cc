@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace assay {
+namespace assay::base {
 namespace {
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
@@ -41,4 +41,4 @@ void SetLogLevel(LogLevel level) { Logger().set_level(ToSpdlog(level)); }
 
 void Log(LogLevel level, std::string_view text) { Logger().log(ToSpdlog(level), text); }
 
-}  // namespace assay
+}  // namespace assay::base

@@ -9,7 +9,7 @@
 
 #include <string_view>
 
-namespace assay {
+namespace assay::base {
 
 enum class LogLevel { kDebug, kInfo, kWarn, kError, kOff };
 
@@ -20,4 +20,4 @@ inline void LogInfo(std::string_view text) { Log(LogLevel::kInfo, text); }
 inline void LogWarn(std::string_view text) { Log(LogLevel::kWarn, text); }
 inline void LogError(std::string_view text) { Log(LogLevel::kError, text); }
 
-}  // namespace assay
+}  // namespace assay::base

@@ -5,11 +5,11 @@
 // Defined only in programs that link mimalloc (src/compat).
 extern "C" [[gnu::weak]] void mi_collect(bool force) noexcept;
 
-namespace assay {
+namespace assay::base {
 
 void GiveBackMemory() {
   if (mi_collect != nullptr) mi_collect(true);
   malloc_trim(0);
 }
 
-}  // namespace assay
+}  // namespace assay::base

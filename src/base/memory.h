@@ -8,7 +8,7 @@
 
 #include <chrono>
 
-namespace assay {
+namespace assay::base {
 
 // Returns the freed memory of the calling thread's heap and of malloc's. Takes about 1 us when
 // there is nothing to return, 50 us for a megabyte.
@@ -48,4 +48,4 @@ class MemoryKeeper {
   bool owes_ = true;  // start-up leaves freed memory, too
 };
 
-}  // namespace assay
+}  // namespace assay::base

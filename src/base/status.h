@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace assay {
+namespace assay::base {
 
 enum class Code {
   kOk,
@@ -86,4 +86,4 @@ class [[nodiscard]] Result {
   std::optional<T> value_;
 };
 
-}  // namespace assay
+}  // namespace assay::base

@@ -1,6 +1,6 @@
 #include "base/text.h"
 
-namespace assay {
+namespace assay::base {
 namespace {
 
 unsigned Byte(std::string_view text, std::size_t index) {
@@ -130,4 +130,4 @@ std::string Count(std::size_t count, std::string_view one, std::string_view many
   return text;
 }
 
-}  // namespace assay
+}  // namespace assay::base

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay {
+namespace assay::base {
 
 inline constexpr std::size_t kShownBytes = 64;
 
@@ -43,4 +43,4 @@ bool IsControl(std::string_view text);
 // The number of characters (code points) in valid UTF-8.
 std::size_t CharacterCount(std::string_view utf8);
 
-}  // namespace assay
+}  // namespace assay::base

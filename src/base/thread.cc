@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-namespace assay {
+namespace assay::base {
 
 Status StartThread(std::thread* thread, const std::string& what, const std::string& name,
                    std::function<void()> work) {
@@ -18,4 +18,4 @@ Status StartThread(std::thread* thread, const std::string& what, const std::stri
   return Status::Ok();
 }
 
-}  // namespace assay
+}  // namespace assay::base

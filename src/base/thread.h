@@ -7,11 +7,11 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::base {
 
 // Makes *thread run `work`. name: the thread's name, at most 15 characters. what: the purpose of
 // the thread, for the error text. kInternal: the system cannot create a thread.
 Status StartThread(std::thread* thread, const std::string& what, const std::string& name,
                    std::function<void()> work);
 
-}  // namespace assay
+}  // namespace assay::base

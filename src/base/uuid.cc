@@ -2,7 +2,7 @@
 
 #include <random>
 
-namespace assay {
+namespace assay::base {
 namespace {
 
 constexpr std::uint64_t kFree = (std::uint64_t{1} << 62) - 1;  // bits of the low half
@@ -38,4 +38,4 @@ std::string UuidSeries::Text(std::uint64_t number) const {
   return Format(high_, (number * 0x9E3779B97F4A7C15u) ^ low_);
 }
 
-}  // namespace assay
+}  // namespace assay::base

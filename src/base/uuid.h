@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace assay {
+namespace assay::base {
 
 std::string RandomUuid();
 
@@ -22,4 +22,4 @@ class UuidSeries {
   std::uint64_t low_;
 };
 
-}  // namespace assay
+}  // namespace assay::base

@@ -1,7 +1,7 @@
 #include "base/version.h"
 
-namespace assay {
+namespace assay::base {
 
 std::string_view Version() { return ASSAY_VERSION; }
 
-}  // namespace assay
+}  // namespace assay::base

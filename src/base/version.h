@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-namespace assay {
+namespace assay::base {
 
 std::string_view Version();  // "0.1.0"
 
-}  // namespace assay
+}  // namespace assay::base

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace assay {
+namespace assay::base {
 
 // Milliseconds since 1970. Thread safety: any thread.
 inline std::int64_t WallNow() {
@@ -13,4 +13,4 @@ inline std::int64_t WallNow() {
       .count();
 }
 
-}  // namespace assay
+}  // namespace assay::base

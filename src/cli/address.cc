@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::cli {
 
 std::string CoordinatorAddress(const std::string& coordinator) {
   const std::size_t colon = coordinator.rfind(':');
@@ -20,13 +20,13 @@ std::string AddressProblem(const std::string& coordinator) {
   if (coordinator.find('/') != std::string::npos) return "";  // a gRPC URI
   const std::string address = CoordinatorAddress(coordinator);
   const std::size_t colon = address.rfind(':');
-  if (colon == 0) return Quoted(coordinator) + " has no host; write HOST:PORT";
+  if (colon == 0) return base::Quoted(coordinator) + " has no host; write HOST:PORT";
   int port = 0;
   const char* const end = address.data() + address.size();
   const auto [rest, error] = std::from_chars(address.data() + colon + 1, end, port);
   if (error == std::errc() && rest == end && port >= 1 && port <= 65'535) return "";
-  return "port " + Quoted(address.substr(colon + 1)) + " of " + Quoted(coordinator) +
+  return "port " + base::Quoted(address.substr(colon + 1)) + " of " + base::Quoted(coordinator) +
          " is not a number from 1 to 65535";
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -6,32 +6,32 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::cli {
 namespace {
 
 // Larger than a job of 65,536 ranks or a page of results.
 constexpr int kReceiveBytesMax = 64 << 20;
 
-Code CodeOf(grpc::StatusCode code) {
+base::Code CodeOf(grpc::StatusCode code) {
   switch (code) {
     case grpc::StatusCode::NOT_FOUND:
-      return Code::kNotFound;
+      return base::Code::kNotFound;
     case grpc::StatusCode::UNAVAILABLE:
     case grpc::StatusCode::CANCELLED:  // a stopping coordinator ends the calls in progress
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return Code::kUnavailable;
+      return base::Code::kUnavailable;
     case grpc::StatusCode::INVALID_ARGUMENT:
-      return Code::kInvalid;
+      return base::Code::kInvalid;
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
-      return Code::kExhausted;
+      return base::Code::kExhausted;
     default:
-      return Code::kConflict;
+      return base::Code::kConflict;
   }
 }
 
 }  // namespace
 
-void ClientFlags::Declare(Flags* flags, const std::string& json_help) {
+void ClientFlags::Declare(flags::Flags* flags, const std::string& json_help) {
   flags->Environment(true)
       .Address("coordinator", &coordinator, "where the coordinator listens")
       .Environment(false)
@@ -58,27 +58,29 @@ void Client::Prepare(grpc::ClientContext* context) {
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kDeadlineSeconds));
 }
 
-Status ExplainCall(const std::string& address, const grpc::Status& status) {
-  const Code code = CodeOf(status.error_code());
-  const std::string said = Shown(status.error_message(), 2000);
+base::Status ExplainCall(const std::string& address, const grpc::Status& status) {
+  const base::Code code = CodeOf(status.error_code());
+  const std::string said = base::Shown(status.error_message(), 2000);
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
       // A connection error of gRPC's own needs a hint; a text from a coordinator does not.
-      return Status(code, "coordinator " + Shown(address) + ": " + said +
+      return base::Status(code,
+                          "coordinator " + base::Shown(address) + ": " + said +
                               (said.find("connect") == std::string::npos
                                    ? ""
                                    : "; is it running there? Set its address with --coordinator "
                                      "or ASSAY_COORDINATOR"));
     case grpc::StatusCode::CANCELLED:
-      return Status(code, "coordinator " + Shown(address) + " stopped during the call");
+      return base::Status(code, "coordinator " + base::Shown(address) + " stopped during the call");
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return Status(code, "coordinator " + Shown(address) + " did not answer within " +
-                              std::to_string(kDeadlineSeconds) + " s");
+      return base::Status(code, "coordinator " + base::Shown(address) + " did not answer within " +
+                                    std::to_string(kDeadlineSeconds) + " s");
     case grpc::StatusCode::UNIMPLEMENTED:
-      return Status(code, Shown(address) + " answers, but is not a coordinator of Assay");
+      return base::Status(code,
+                          base::Shown(address) + " answers, but is not a coordinator of Assay");
     default:
-      return Status(code, said);
+      return base::Status(code, said);
   }
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -12,15 +12,15 @@
 #include "cli/address.h"
 #include "cli/flags/flags.h"
 
-namespace assay {
+namespace assay::cli {
 
 // Flags that every client command has.
 struct ClientFlags {
   std::string coordinator = "127.0.0.1:8899";
   bool json = false;
   // `json_help` is the help text of --json.
-  void Declare(Flags* flags, const std::string& json_help =
-                                 "print one JSON document on standard output, nothing else");
+  void Declare(flags::Flags* flags, const std::string& json_help =
+                                        "print one JSON document on standard output, nothing else");
 };
 
 // The largest request that a coordinator accepts, in bytes: 16 MiB less 64 KiB for gRPC framing.
@@ -33,7 +33,7 @@ inline constexpr int kDeadlineSeconds = 60;
 std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address);
 // Converts the status of a failed call into an error for the user. Its text is the coordinator's
 // own, or names the address that does not answer (kUnavailable).
-Status ExplainCall(const std::string& address, const grpc::Status& status);
+base::Status ExplainCall(const std::string& address, const grpc::Status& status);
 
 class Client {
  public:
@@ -41,9 +41,9 @@ class Client {
 
   // `call` is a method of the stub, e.g. &admin::Admin::Stub::ListJobs.
   template <class Request, class Response>
-  Result<Response> Call(grpc::Status (admin::Admin::Stub::*call)(grpc::ClientContext*,
-                                                                 const Request&, Response*),
-                        const Request& request);
+  base::Result<Response> Call(grpc::Status (admin::Admin::Stub::*call)(grpc::ClientContext*,
+                                                                       const Request&, Response*),
+                              const Request& request);
 
  private:
   static void Prepare(grpc::ClientContext* context);
@@ -53,9 +53,10 @@ class Client {
 };
 
 template <class Request, class Response>
-Result<Response> Client::Call(grpc::Status (admin::Admin::Stub::*call)(grpc::ClientContext*,
-                                                                       const Request&, Response*),
-                              const Request& request) {
+base::Result<Response> Client::Call(grpc::Status (admin::Admin::Stub::*call)(grpc::ClientContext*,
+                                                                             const Request&,
+                                                                             Response*),
+                                    const Request& request) {
   grpc::ClientContext context;
   Prepare(&context);
   Response response;
@@ -64,4 +65,4 @@ Result<Response> Client::Call(grpc::Status (admin::Admin::Stub::*call)(grpc::Cli
   return response;
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -1,6 +1,6 @@
 #include "cli/commands.h"
 
-namespace assay {
+namespace assay::cli {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> commands = {
@@ -21,4 +21,4 @@ const std::vector<Command>& Commands() {
   return commands;
 }
 
-}  // namespace assay
+}  // namespace assay::cli

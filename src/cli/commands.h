@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::cli {
 
 using Args = std::vector<std::string>;
 
@@ -33,4 +33,4 @@ int RunCancel(Args args);
 int NodeList(Args args);
 int NodeForget(Args args);
 
-}  // namespace assay
+}  // namespace assay::cli

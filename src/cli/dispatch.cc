@@ -8,7 +8,7 @@
 #include "cli/flags/flags.h"
 #include "cli/flags/nearest.h"
 
-namespace assay {
+namespace assay::cli {
 namespace {
 
 int UnknownCommand(const Args& args) {
@@ -17,7 +17,7 @@ int UnknownCommand(const Args& args) {
   // "job aply" is near "job apply"; "jbo" is near "job".
   std::string said = args[0];
   if (args.size() > 1 && !args[1].starts_with("-")) said += " " + args[1];
-  std::optional<std::string> near = Nearest(said, known);
+  std::optional<std::string> near = flags::Nearest(said, known);
   std::vector<std::string> groups;
   std::string of_group;
   for (const std::string& path : known) {
@@ -26,27 +26,27 @@ int UnknownCommand(const Args& args) {
     if (group == args[0])
       of_group += (of_group.empty() ? "" : ", ") + path.substr(path.find(' ') + 1);
   }
-  if (!near) near = Nearest(args[0], groups);
+  if (!near) near = flags::Nearest(args[0], groups);
   std::cerr << "assay: ";
   if (!of_group.empty() && args.size() == 1) {
     std::cerr << args[0] << ": a command is missing: " << of_group;
   } else {
-    std::cerr << "unknown command " << Quoted(said);
+    std::cerr << "unknown command " << base::Quoted(said);
     if (near) std::cerr << "; did you mean " << *near << "?";
   }
   std::cerr << "\n`assay --help` lists the commands\n";
-  return kExitFailed;
+  return flags::kExitFailed;
 }
 
 int Run(Args args, RunRoles run_roles) {
   if (args.empty()) {
     std::cerr << "assay: a role (--role=coordinator, --role=agent) or a command is missing\n"
                  "`assay --help` lists them\n";
-    return kExitFailed;
+    return flags::kExitFailed;
   }
   if (args[0] == "--version") {
-    std::cout << "assay " << Version() << '\n';
-    return kExitOk;
+    std::cout << "assay " << base::Version() << '\n';
+    return flags::kExitOk;
   }
   if (args[0] == "help" && args.size() == 1) args[0] = "--help";
   if (args[0].starts_with("-")) return run_roles(std::move(args));
@@ -69,7 +69,7 @@ int Dispatch(Args args, RunRoles run_roles) {
   std::cout.flush();
   if (std::cout.good()) return status;
   std::cerr << "assay: the output could not be written to standard output\n";
-  return status == kExitOk ? kExitFailed : status;
+  return status == flags::kExitOk ? flags::kExitFailed : status;
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -3,7 +3,7 @@
 
 #include "cli/commands.h"
 
-namespace assay {
+namespace assay::cli {
 
 // Runs the roles that `args` name and returns the exit status (roles/daemon.h).
 using RunRoles = int (*)(Args args);
@@ -12,4 +12,4 @@ using RunRoles = int (*)(Args args);
 // are all arguments after the program's name.
 int Dispatch(Args args, RunRoles run_roles);
 
-}  // namespace assay
+}  // namespace assay::cli

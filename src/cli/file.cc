@@ -10,19 +10,19 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::cli {
 
-Result<std::string> ReadInput(const std::string& path, std::size_t bytes_max) {
+base::Result<std::string> ReadInput(const std::string& path, std::size_t bytes_max) {
   const bool standard = path == "-";
-  const std::string shown = standard ? "standard input" : ShownEnd(path, 200);
+  const std::string shown = standard ? "standard input" : base::ShownEnd(path, 200);
   const auto problem = [&](int error) {
-    return NotFoundError(shown + ": " + std::strerror(error));
+    return base::NotFoundError(shown + ": " + std::strerror(error));
   };
   const int fd = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return problem(errno);
   std::string text;
   std::array<char, 65536> buffer;
-  Status status;
+  base::Status status;
   while (status.ok()) {
     const ssize_t got = read(fd, buffer.data(), buffer.size());
     if (got == 0) break;
@@ -30,7 +30,8 @@ Result<std::string> ReadInput(const std::string& path, std::size_t bytes_max) {
       if (errno == EINTR) continue;
       status = problem(errno);
     } else if (text.size() + static_cast<std::size_t>(got) > bytes_max) {
-      status = InvalidError(shown + " is larger than " + std::to_string(bytes_max >> 20) + " MiB");
+      status =
+          base::InvalidError(shown + " is larger than " + std::to_string(bytes_max >> 20) + " MiB");
     } else {
       text.append(buffer.data(), static_cast<std::size_t>(got));
     }
@@ -40,4 +41,4 @@ Result<std::string> ReadInput(const std::string& path, std::size_t bytes_max) {
   return text;
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -6,10 +6,10 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::cli {
 
 // Reads the whole file. kNotFound: it cannot be read; kInvalid: it is larger than `bytes_max`.
 // Errors name the file.
-Result<std::string> ReadInput(const std::string& path, std::size_t bytes_max);
+base::Result<std::string> ReadInput(const std::string& path, std::size_t bytes_max);
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-namespace assay {
+namespace assay::cli {
 namespace {
 
 std::atomic<int> interrupts{0};
@@ -41,4 +41,4 @@ void StopHere() { kill(getpid(), SIGSTOP); }
 
 int Interrupts() { return interrupts.load(std::memory_order_relaxed); }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -4,7 +4,7 @@
 // Thread safety: any thread may call Interrupts() and TakeStopWish().
 #pragma once
 
-namespace assay {
+namespace assay::cli {
 
 // Counts SIGINT as an interrupt from now on.
 void CatchInterrupts();
@@ -20,4 +20,4 @@ void StopHere();
 // The number of interrupts so far.
 int Interrupts();
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -7,7 +7,7 @@
 #include "cli/table.h"
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::cli {
 namespace {
 
 constexpr int kExitNotReady = 75;  // EX_TEMPFAIL of sysexits.h: try again later
@@ -27,7 +27,7 @@ const std::vector<std::string> kStates = {"pending", "running", "complete", "fai
 
 void PrintWarnings(const std::string& command, const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
-    std::cerr << command << ": warning: " << Shown(warning, 1000) << '\n';
+    std::cerr << command << ": warning: " << base::Shown(warning, 1000) << '\n';
   }
 }
 
@@ -73,9 +73,9 @@ int JobApply(Args args) {
   ClientFlags client_flags;
   admin::ApplyJobRequest request;
   std::string file;
-  Flags flags(command,
-              "Submit a job to the coordinator: which rank runs on which device of which node.",
-              kApplyDetails);
+  flags::Flags flags(
+      command, "Submit a job to the coordinator: which rank runs on which device of which node.",
+      kApplyDetails);
   std::string id, name, name_space, framework, state, master, tor;
   client_flags.Declare(&flags);
   flags.Positional("ID", &id, "the job's id, at most 256 bytes")
@@ -91,15 +91,17 @@ int JobApply(Args args) {
   if (const auto status = flags.Parse(std::move(args))) return *status;
   if (file.empty()) return flags.Wrong("--rank-table is missing");
 
-  Result<std::string> text = ReadInput(file, RankTableLimits().bytes);
+  base::Result<std::string> text = ReadInput(file, rank_table::RankTableLimits().bytes);
   if (!text.ok()) return Fail(command, text.status());
   // Validated here first, so that an error names the file as the user wrote it.
-  const TableReading reading = ReadRankTable(*text, file);
-  const bool initializing = reading.verdict == TableVerdict::kNotReady && !text->empty();
-  if (reading.verdict == TableVerdict::kReject) return Fail(command, InvalidError(reading.error));
+  const rank_table::TableReading reading = rank_table::ReadRankTable(*text, file);
+  const bool initializing =
+      reading.verdict == rank_table::TableVerdict::kNotReady && !text->empty();
+  if (reading.verdict == rank_table::TableVerdict::kReject)
+    return Fail(command, base::InvalidError(reading.error));
   request.set_id(id);
   request.set_rank_table(*std::move(text));
-  request.set_source(ShownEnd(file, 1024));
+  request.set_source(base::ShownEnd(file, 1024));
   request.set_name(name);
   request.set_namespace_(name_space);
   request.set_framework(framework);
@@ -107,14 +109,15 @@ int JobApply(Args args) {
   request.set_master_addr(master);
   request.set_shared_tor_ip(tor);
   if (const std::string problem = SizeProblem(request); !problem.empty()) {
-    return Fail(command, InvalidError(problem));
+    return Fail(command, base::InvalidError(problem));
   }
   const auto response =
       Client(client_flags.coordinator).Call(&admin::Admin::Stub::ApplyJob, request);
   if (!response.ok()) {
-    const bool not_ready = initializing || reading.verdict == TableVerdict::kNotReady;
+    const bool not_ready = initializing || reading.verdict == rank_table::TableVerdict::kNotReady;
     const int status = Fail(command, response.status());
-    return not_ready && response.status().code() == Code::kUnavailable ? kExitNotReady : status;
+    return not_ready && response.status().code() == base::Code::kUnavailable ? kExitNotReady
+                                                                             : status;
   }
   PrintWarnings(command, {response->warnings().begin(), response->warnings().end()});
   if (client_flags.json) {
@@ -124,13 +127,16 @@ int JobApply(Args args) {
         std::vector<std::string>(response->warnings().begin(), response->warnings().end());
     PrintJson(json);
   } else {
-    std::cout << "job " << Shown(id) << (response->changed() ? " applied" : " unchanged") << ": "
-              << Count(static_cast<std::size_t>(response->job().rank_count()), "rank", "ranks")
+    std::cout << "job " << base::Shown(id) << (response->changed() ? " applied" : " unchanged")
+              << ": "
+              << base::Count(static_cast<std::size_t>(response->job().rank_count()), "rank",
+                             "ranks")
               << " on "
-              << Count(static_cast<std::size_t>(response->job().node_count()), "node", "nodes")
+              << base::Count(static_cast<std::size_t>(response->job().node_count()), "node",
+                             "nodes")
               << ", " << response->job().state() << '\n';
   }
-  return kExitOk;
+  return flags::kExitOk;
 }
 
 int JobStatus(Args args) {
@@ -138,7 +144,7 @@ int JobStatus(Args args) {
   ClientFlags client_flags;
   std::string id, state;
   bool from_input = false;
-  Flags flags(
+  flags::Flags flags(
       command, "Set the state of a job, or of many jobs.",
       "With --stdin every line of standard input is \"ID STATE\"; blank lines and # comments are\n"
       "skipped. Lines are sent as they arrive and take effect in order. A wrong line is reported\n"
@@ -170,14 +176,14 @@ int JobStatus(Args args) {
       Client(client_flags.coordinator).Call(&admin::Admin::Stub::SetJobState, request);
   if (!response.ok()) return Fail(command, response.status());
   if (client_flags.json) PrintJson(Json{{"id", id}, {"state", state}});
-  return kExitOk;
+  return flags::kExitOk;
 }
 
 int JobDelete(Args args) {
   const std::string command = "assay job delete";
   ClientFlags client_flags;
   std::string id;
-  Flags flags(
+  flags::Flags flags(
       command, "Delete a job. Its results stay in the database.",
       "A job under test cannot be deleted; cancel the run first. A job whose file is still\n"
       "in the jobs directory is applied again when that file changes.\n\n"
@@ -197,14 +203,15 @@ int JobDelete(Args args) {
   } else if (!response->note().empty()) {
     std::cerr << command << ": " << response->note() << "\n";
   }
-  return kExitOk;
+  return flags::kExitOk;
 }
 
 int JobList(Args args) {
   const std::string command = "assay job list";
   ClientFlags client_flags;
-  Flags flags(command, "List the jobs of the coordinator.",
-              "JSON: an array of jobs as `assay job show --json` prints them, without ranks.");
+  flags::Flags flags(
+      command, "List the jobs of the coordinator.",
+      "JSON: an array of jobs as `assay job show --json` prints them, without ranks.");
   client_flags.Declare(&flags);
   if (const auto status = flags.Parse(std::move(args))) return *status;
   Client client(client_flags.coordinator);
@@ -227,16 +234,16 @@ int JobList(Args args) {
   } else {
     std::cout << table.Text();
   }
-  return kExitOk;
+  return flags::kExitOk;
 }
 
 int JobShow(Args args) {
   const std::string command = "assay job show";
   ClientFlags client_flags;
   std::string id;
-  Flags flags(command, "Show a job and where its ranks run.",
-              "JSON: {\"id\", \"state\", ..., \"ranks\": [{\"rank\": 0, \"node\": \"a\", "
-              "\"device\": 0}, ...]}");
+  flags::Flags flags(command, "Show a job and where its ranks run.",
+                     "JSON: {\"id\", \"state\", ..., \"ranks\": [{\"rank\": 0, \"node\": \"a\", "
+                     "\"device\": 0}, ...]}");
   client_flags.Declare(&flags);
   flags.Positional("ID", &id, "the job");
   if (const auto status = flags.Parse(std::move(args))) return *status;
@@ -248,26 +255,26 @@ int JobShow(Args args) {
     Json json = JobJson(*job);
     json["ranks"] = RanksJson(*job);
     PrintJson(json);
-    return kExitOk;
+    return flags::kExitOk;
   }
   Table head = JobTable();
   head.Add(JobCells(*job));
   std::cout << head.Text();
-  if (job->ranks().empty()) return kExitOk;
+  if (job->ranks().empty()) return flags::kExitOk;
   Table ranks({{"RANK", Table::Align::kRight}, {"NODE"}, {"DEVICE", Table::Align::kRight}});
   for (const admin::Rank& rank : job->ranks()) {
     ranks.Add({std::to_string(rank.rank()), rank.node(),
                rank.device() < 0 ? "-" : std::to_string(rank.device())});
   }
   std::cout << '\n' << ranks.Text();
-  return kExitOk;
+  return flags::kExitOk;
 }
 
 int JobCheck(Args args) {
   const std::string command = "assay job check";
   bool as_json = false;
   std::string file;
-  Flags flags(
+  flags::Flags flags(
       command, "Validate a rank table without a coordinator.",
       "Warnings are printed on standard error.\n\n"
       "Exit status: 0 accepted, 1 rejected, 75 not ready (the file is not complete yet).\n\n"
@@ -277,9 +284,9 @@ int JobCheck(Args args) {
   flags.PositionalPath("FILE", &file, "the rank table; - reads standard input")
       .Switch("json", &as_json, "print one JSON document on standard output");
   if (const auto status = flags.Parse(std::move(args))) return *status;
-  const Result<std::string> text = ReadInput(file, RankTableLimits().bytes + 1);
+  const base::Result<std::string> text = ReadInput(file, rank_table::RankTableLimits().bytes + 1);
   if (!text.ok()) return Fail(command, text.status());
-  const TableReading reading = ReadRankTable(*text, file);
+  const rank_table::TableReading reading = rank_table::ReadRankTable(*text, file);
   if (as_json) {
     PrintJson(Json{{"verdict", VerdictName(reading.verdict)},
                    {"ranks", RanksJson(reading.table)},
@@ -287,13 +294,14 @@ int JobCheck(Args args) {
                    {"error", reading.error}});
   } else if (reading.accepted()) {
     std::cout << VerdictName(reading.verdict) << ": "
-              << Count(reading.table.ranks.size(), "rank", "ranks") << " on "
-              << Count(reading.table.nodes.size(), "node", "nodes") << '\n';
+              << base::Count(reading.table.ranks.size(), "rank", "ranks") << " on "
+              << base::Count(reading.table.nodes.size(), "node", "nodes") << '\n';
   }
   PrintWarnings(command, reading.table.warnings);
-  if (reading.accepted()) return kExitOk;
+  if (reading.accepted()) return flags::kExitOk;
   if (!as_json) std::cerr << command << ": " << reading.error << '\n';
-  return reading.verdict == TableVerdict::kNotReady ? kExitNotReady : kExitFailed;
+  return reading.verdict == rank_table::TableVerdict::kNotReady ? kExitNotReady
+                                                                : flags::kExitFailed;
 }
 
-}  // namespace assay
+}  // namespace assay::cli

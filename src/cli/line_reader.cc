@@ -9,24 +9,24 @@
 #include <cstring>
 #include <utility>
 
-namespace assay {
+namespace assay::cli {
 
-Status LineReader::Read(int timeout_ms, std::vector<Line>* lines) {
+base::Status LineReader::Read(int timeout_ms, std::vector<Line>* lines) {
   pollfd wait{fd_, POLLIN, 0};
   // No input yet, or a signal interrupted the wait.
-  if (ended_ || poll(&wait, 1, timeout_ms) != 1) return Status::Ok();
+  if (ended_ || poll(&wait, 1, timeout_ms) != 1) return base::Status::Ok();
   std::array<char, 65536> buffer;
   const ssize_t got = read(fd_, buffer.data(), buffer.size());
   if (got < 0) {
-    if (errno == EINTR || errno == EAGAIN) return Status::Ok();
-    return UnavailableError(std::string("standard input: ") + std::strerror(errno));
+    if (errno == EINTR || errno == EAGAIN) return base::Status::Ok();
+    return base::UnavailableError(std::string("standard input: ") + std::strerror(errno));
   }
   if (got == 0) {
     ended_ = true;
     if (begun_) EndLine(lines);
   }
   Take(buffer.data(), static_cast<std::size_t>(got), lines);
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 void LineReader::Take(const char* bytes, std::size_t size, std::vector<Line>* lines) {
@@ -51,4 +51,4 @@ void LineReader::EndLine(std::vector<Line>* lines) {
   begun_ = false;
 }
 
-}  // namespace assay
+}  // namespace assay::cli

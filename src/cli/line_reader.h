@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::cli {
 
 struct Line {
   std::int64_t number = 0;  // from 1
@@ -28,7 +28,7 @@ class LineReader {
 
   // Waits at most `timeout_ms` for input, reads it, and appends the lines that are now complete, if
   // any. At the end of the input it also appends a last line without a newline.
-  Status Read(int timeout_ms, std::vector<Line>* lines);
+  base::Status Read(int timeout_ms, std::vector<Line>* lines);
   bool ended() const { return ended_; }
 
  private:
@@ -42,4 +42,4 @@ class LineReader {
   bool ended_ = false;
 };
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -3,12 +3,12 @@
 #include "cli/output.h"
 #include "cli/table.h"
 
-namespace assay {
+namespace assay::cli {
 
 int NodeList(Args args) {
   const std::string command = "assay node list";
   ClientFlags client_flags;
-  Flags flags(
+  flags::Flags flags(
       command, "List the nodes whose agents have attached to the coordinator.",
       "JSON: [{\"name\": \"a\", \"state\": \"attached|lost\", \"since_ms\", \"identity\",\n"
       "\"version\", \"host_name\", \"fqdn\", \"addresses\": [...], \"driver\",\n"
@@ -42,14 +42,14 @@ int NodeList(Args args) {
   } else {
     std::cout << table.Text();
   }
-  return kExitOk;
+  return flags::kExitOk;
 }
 
 int NodeForget(Args args) {
   const std::string command = "assay node forget";
   ClientFlags client_flags;
   std::string name;
-  Flags flags(
+  flags::Flags flags(
       command, "Forget a node that will not come back.",
       "Its results stay in the database. The coordinator refuses while the node's agent is\n"
       "attached or an open run waits for it.\n\n"
@@ -63,7 +63,7 @@ int NodeForget(Args args) {
       Client(client_flags.coordinator).Call(&admin::Admin::Stub::ForgetNode, request);
   if (!response.ok()) return Fail(command, response.status());
   if (client_flags.json) PrintJson(Json{{"name", name}, {"forgotten", true}});
-  return kExitOk;
+  return flags::kExitOk;
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -2,7 +2,7 @@
 
 #include "core/op.h"
 
-namespace assay {
+namespace assay::cli {
 namespace {
 
 Json RankJson(std::int32_t rank, const std::string& node, std::int32_t device) {
@@ -11,9 +11,9 @@ Json RankJson(std::int32_t rank, const std::string& node, std::int32_t device) {
 
 }  // namespace
 
-Json RanksJson(const RankTable& table) {
+Json RanksJson(const rank_table::RankTable& table) {
   Json ranks = Json::array();
-  for (const RankPlace& place : table.ranks) {
+  for (const rank_table::RankPlace& place : table.ranks) {
     ranks.push_back(RankJson(place.rank, table.nodes[place.node].name, place.device));
   }
   return ranks;
@@ -44,8 +44,8 @@ Json JobJson(const admin::Job& job) {
 
 Json RunJson(const admin::Run& run) {
   Json by_code = Json::object();
-  for (int code = 0; code < run.by_code_size() && code < kOutcomeCodes; ++code) {
-    by_code[std::string(Name(static_cast<OutcomeCode>(code)))] = run.by_code(code);
+  for (int code = 0; code < run.by_code_size() && code < core::kOutcomeCodes; ++code) {
+    by_code[std::string(Name(static_cast<core::OutcomeCode>(code)))] = run.by_code(code);
   }
   return Json{{"run", run.id()},
               {"job", run.job()},
@@ -100,4 +100,4 @@ Json NodeJson(const admin::Node& node) {
               {"devices", devices}};
 }
 
-}  // namespace assay
+}  // namespace assay::cli

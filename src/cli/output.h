@@ -11,7 +11,7 @@
 #include "cli/flags/flags.h"
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::cli {
 
 using Json = nlohmann::ordered_json;
 
@@ -22,17 +22,17 @@ inline void PrintJson(const Json& json) {
 }
 
 // Prints "assay job apply: TEXT" on standard error; returns kExitFailed.
-inline int Fail(const std::string& command, const Status& status) {
+inline int Fail(const std::string& command, const base::Status& status) {
   std::cerr << command << ": " << status.text() << '\n';
-  return kExitFailed;
+  return flags::kExitFailed;
 }
 
 // [{"rank":0,"node":"a","device":0}, ...], as `job check` and `job show` print it.
-Json RanksJson(const RankTable& table);
+Json RanksJson(const rank_table::RankTable& table);
 Json RanksJson(const admin::Job& job);
 Json JobJson(const admin::Job& job);
 Json RunJson(const admin::Run& run);
 Json ResultJson(const admin::Result& result);
 Json NodeJson(const admin::Node& node);
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -2,19 +2,19 @@
 
 #include "core/op.h"
 
-namespace assay {
+namespace assay::cli {
 namespace {
 
 constexpr int kRanksPerPage = 5000;
 
-std::int64_t CountOf(const admin::Run& run, OutcomeCode code) {
+std::int64_t CountOf(const admin::Run& run, core::OutcomeCode code) {
   const int index = static_cast<int>(code);
   return index < run.by_code_size() ? run.by_code(index) : 0;
 }
 
 }  // namespace
 
-Result<RunResults> ReadRun(Client* client, std::int64_t run) {
+base::Result<RunResults> ReadRun(Client* client, std::int64_t run) {
   RunResults read;
   admin::GetRunRequest request;
   request.set_run(run);
@@ -65,8 +65,9 @@ Json RunWithResultsJson(const RunResults& run) {
 
 std::string NotOkText(const admin::Run& run) {
   std::string text;
-  for (const OutcomeCode code : {OutcomeCode::kFaulty, OutcomeCode::kVoltageNotRestored,
-                                 OutcomeCode::kTimeout, OutcomeCode::kNotRun}) {
+  for (const core::OutcomeCode code :
+       {core::OutcomeCode::kFaulty, core::OutcomeCode::kVoltageNotRestored,
+        core::OutcomeCode::kTimeout, core::OutcomeCode::kNotRun}) {
     const std::int64_t count = CountOf(run, code);
     if (count == 0) continue;
     if (!text.empty()) text += ", ";
@@ -76,11 +77,11 @@ std::string NotOkText(const admin::Run& run) {
 }
 
 int StressExit(const admin::Run& run) {
-  if (CountOf(run, OutcomeCode::kFaulty) > 0) return kExitFaulty;
-  if (CountOf(run, OutcomeCode::kVoltageNotRestored) > 0) return kExitVoltage;
-  if (CountOf(run, OutcomeCode::kTimeout) > 0) return kExitTimeout;
-  if (CountOf(run, OutcomeCode::kNotRun) > 0) return kExitNotRun;
-  return kExitOk;
+  if (CountOf(run, core::OutcomeCode::kFaulty) > 0) return kExitFaulty;
+  if (CountOf(run, core::OutcomeCode::kVoltageNotRestored) > 0) return kExitVoltage;
+  if (CountOf(run, core::OutcomeCode::kTimeout) > 0) return kExitTimeout;
+  if (CountOf(run, core::OutcomeCode::kNotRun) > 0) return kExitNotRun;
+  return flags::kExitOk;
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/table.h"
 
-namespace assay {
+namespace assay::cli {
 
 struct RunResults {
   admin::Run run;
@@ -16,7 +16,7 @@ struct RunResults {
 };
 
 // Reads a run with all its results, page by page: a run of 65,536 ranks has many pages.
-Result<RunResults> ReadRun(Client* client, std::int64_t run);
+base::Result<RunResults> ReadRun(Client* client, std::int64_t run);
 
 Table ResultTable(const std::vector<admin::Result>& results);
 Json RunWithResultsJson(const RunResults& run);
@@ -31,4 +31,4 @@ inline constexpr int kExitTimeout = 3;
 inline constexpr int kExitNotRun = 5;
 int StressExit(const admin::Run& run);
 
-}  // namespace assay
+}  // namespace assay::cli

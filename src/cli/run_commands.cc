@@ -7,7 +7,7 @@
 #include "cli/results.h"
 #include "cli/table.h"
 
-namespace assay {
+namespace assay::cli {
 namespace {
 
 Table RunTable() {
@@ -36,11 +36,12 @@ std::vector<std::string> RunCells(const admin::Run& run) {
 }
 
 // Parses a run number. kInvalid: `text` is not one.
-Result<std::int64_t> RunNumber(const std::string& text) {
+base::Result<std::int64_t> RunNumber(const std::string& text) {
   std::int64_t run = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), run);
   if (error != std::errc() || end != text.data() + text.size() || run <= 0) {
-    return InvalidError(Quoted(text) + " is not a run number; `assay run list` shows the runs");
+    return base::InvalidError(base::Quoted(text) +
+                              " is not a run number; `assay run list` shows the runs");
   }
   return run;
 }
@@ -52,7 +53,7 @@ int RunList(Args args) {
   ClientFlags client_flags;
   std::string job;
   std::int64_t limit = 50;
-  Flags flags(command, "List stress tests, the newest first.", "JSON: an array of runs.");
+  flags::Flags flags(command, "List stress tests, the newest first.", "JSON: an array of runs.");
   client_flags.Declare(&flags);
   flags.Text("job", &job, "ID", "list only the runs of this job")
       .Number("limit", &limit, 1, 1'000'000, "maximum number of runs to list");
@@ -79,14 +80,14 @@ int RunList(Args args) {
   } else {
     std::cout << table.Text();
   }
-  return kExitOk;
+  return flags::kExitOk;
 }
 
 int RunShow(Args args) {
   const std::string command = "assay run show";
   ClientFlags client_flags;
   std::string text;
-  Flags flags(
+  flags::Flags flags(
       command, "Show a stress test and the results of its ranks.",
       "JSON: the run with \"results\": [{\"rank\", \"node\", \"device\", \"op\", \"code\",\n"
       "\"outcome\", \"detail\", \"started_ms\", \"finished_ms\"}, ...] (code and outcome are\n"
@@ -101,19 +102,19 @@ int RunShow(Args args) {
   if (!shown.ok()) return Fail(command, shown.status());
   if (client_flags.json) {
     PrintJson(RunWithResultsJson(*shown));
-    return kExitOk;
+    return flags::kExitOk;
   }
   Table head = RunTable();
   head.Add(RunCells(shown->run));
   std::cout << head.Text() << '\n' << ResultTable(shown->results).Text();
-  return kExitOk;
+  return flags::kExitOk;
 }
 
 int RunCancel(Args args) {
   const std::string command = "assay run cancel";
   ClientFlags client_flags;
   std::string text;
-  Flags flags(
+  flags::Flags flags(
       command, "Cancel a stress test.",
       "Running ops get the time of --kill-grace to finish, then their workers are killed. A\n"
       "training agent inside the job cannot be killed: the run waits for its answer. Answers that\n"
@@ -135,7 +136,7 @@ int RunCancel(Args args) {
   } else {
     std::cout << "run " << *run << ": " << response->state() << '\n';
   }
-  return kExitOk;
+  return flags::kExitOk;
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -7,7 +7,7 @@
 // The sanitizers are not initialized when it runs.
 #define ASSAY_EARLY __attribute__((no_sanitize("address"), no_sanitize("thread")))
 
-namespace assay {
+namespace assay::cli {
 
 ASSAY_EARLY void FillStandardStreams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
@@ -18,4 +18,4 @@ ASSAY_EARLY void FillStandardStreams() {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -1,7 +1,7 @@
 // Makes sure that descriptors 0, 1 and 2 are open, however the program was started.
 #pragma once
 
-namespace assay {
+namespace assay::cli {
 
 // Opens /dev/null on each of them that is closed, in the wrong direction: reading standard input or
 // writing to the others fails, and no file or socket opened later can get one of these numbers.
@@ -11,4 +11,4 @@ namespace assay {
 // before their initialization. It therefore uses only system calls.
 void FillStandardStreams();
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -17,7 +17,7 @@
 #include "cli/output.h"
 #include "core/model.h"
 
-namespace assay {
+namespace assay::cli {
 namespace {
 
 // Lines per call. The next call starts only when the previous one is answered, so the lines of a
@@ -38,8 +38,8 @@ std::string_view Trimmed(std::string_view text) {
 
 std::string StateProblem(const std::string& state) {
   static const std::vector<std::string> kStates = {"pending", "running", "complete", "failed"};
-  std::string text = UnknownState(state);
-  if (const auto near = Nearest(state, kStates)) text += "; did you mean " + *near + "?";
+  std::string text = base::UnknownState(state);
+  if (const auto near = flags::Nearest(state, kStates)) text += "; did you mean " + *near + "?";
   return text;
 }
 
@@ -67,7 +67,7 @@ class StateSetter {
       Say(std::to_string(set_) + " set, " + std::to_string(unchanged_) + " unchanged, " +
           std::to_string(failed_) + " failed");
     }
-    return whole && failed_ == 0 ? kExitOk : kExitFailed;
+    return whole && failed_ == 0 ? flags::kExitOk : flags::kExitFailed;
   }
 
  private:
@@ -85,10 +85,10 @@ class StateSetter {
       change->set_state(lines[i].state);
       sent.push_back(i);
     }
-    Status status;
+    base::Status status;
     if (!sent.empty()) status = Send(request, sent, &problems);
     for (const auto& [i, problem] : problems) {
-      Say("line " + std::to_string(lines[i].number) + ": " + Shown(problem, 1000));
+      Say("line " + std::to_string(lines[i].number) + ": " + base::Shown(problem, 1000));
     }
     failed_ += problems.size();
     if (status.ok()) return true;
@@ -98,12 +98,12 @@ class StateSetter {
     return false;
   }
 
-  Status Send(const admin::SetJobStatesRequest& request, const std::vector<std::size_t>& sent,
-              std::map<std::size_t, std::string>* problems) {
+  base::Status Send(const admin::SetJobStatesRequest& request, const std::vector<std::size_t>& sent,
+                    std::map<std::size_t, std::string>* problems) {
     const auto until = std::chrono::steady_clock::now() + kOverloadPatience;
     auto response = client_.Call(&admin::Admin::Stub::SetJobStates, request);
     // kExhausted refuses the whole call: no line of it was applied.
-    while (response.status().code() == Code::kExhausted &&
+    while (response.status().code() == base::Code::kExhausted &&
            std::chrono::steady_clock::now() < until && Interrupts() == 0) {
       std::this_thread::sleep_for(kOverloadPause);
       response = client_.Call(&admin::Admin::Stub::SetJobStates, request);
@@ -115,7 +115,7 @@ class StateSetter {
       const auto index = static_cast<std::size_t>(failure.index());
       if (index < sent.size()) problems->emplace(sent[index], failure.text());
     }
-    return Status::Ok();
+    return base::Status::Ok();
   }
 
   const std::string command_;
@@ -142,14 +142,14 @@ std::optional<StateLine> ReadStateLine(const Line& line) {
   // The state is the last word: an id may contain blanks.
   const std::size_t blank = text.find_last_of(kBlanks);
   if (blank == std::string_view::npos) {
-    read.problem = "expected ID STATE, found only " + Quoted(text);
+    read.problem = "expected ID STATE, found only " + base::Quoted(text);
     return read;
   }
   read.id = Trimmed(text.substr(0, blank));
   read.state = text.substr(blank + 1);
-  if (const auto problem = IdProblem("job", read.id)) {
+  if (const auto problem = base::IdProblem("job", read.id)) {
     read.problem = *problem;
-  } else if (!JobStateFromName(read.state).has_value()) {
+  } else if (!core::JobStateFromName(read.state).has_value()) {
     read.problem = StateProblem(read.state);
   }
   return read;
@@ -168,7 +168,7 @@ int SetStatesFromInput(const std::string& command, const ClientFlags& client_fla
     }
     lines.clear();
     wanted.clear();
-    const Status status = reader.Read(kWaitMs, &lines);
+    const base::Status status = reader.Read(kWaitMs, &lines);
     for (const Line& line : lines) {
       if (auto read = ReadStateLine(line)) wanted.push_back(std::move(*read));
     }
@@ -181,4 +181,4 @@ int SetStatesFromInput(const std::string& command, const ClientFlags& client_fla
   return setter.Finish(client_flags.json, true);
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -8,7 +8,7 @@
 #include "cli/client.h"
 #include "cli/line_reader.h"
 
-namespace assay {
+namespace assay::cli {
 
 // Maximum length of a line: enough for an id, a state and blanks.
 inline constexpr std::size_t kStateLineBytesMax = 4096;
@@ -28,4 +28,4 @@ std::optional<StateLine> ReadStateLine(const Line& line);
 // arrives. Returns the exit status.
 int SetStatesFromInput(const std::string& command, const ClientFlags& client_flags);
 
-}  // namespace assay
+}  // namespace assay::cli

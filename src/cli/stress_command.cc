@@ -11,7 +11,7 @@
 #include "cli/results.h"
 #include "cli/table.h"
 
-namespace assay {
+namespace assay::cli {
 namespace {
 
 constexpr char kCommand[] = "assay stress";
@@ -53,7 +53,7 @@ class ProgressLine {
     if (!bad.empty()) text += ", " + bad;
     if (terminal_) {
       text += ", " + Elapsed();
-      std::cerr << "\r\x1b[K" << Shown(text, 200) << std::flush;
+      std::cerr << "\r\x1b[K" << base::Shown(text, 200) << std::flush;
       open_ = true;
     } else if (text != last_) {
       std::cerr << text << '\n';
@@ -142,7 +142,7 @@ bool AskWhatNow(Client* client, std::int64_t run, ProgressLine* line) {
 }
 
 // Waits until the run has ended. Returns no value if the user chose to leave.
-Result<std::optional<admin::Run>> Await(Client* client, std::int64_t id, ProgressLine* line) {
+base::Result<std::optional<admin::Run>> Await(Client* client, std::int64_t id, ProgressLine* line) {
   admin::GetRunRequest request;
   request.set_run(id);
   int interrupts = 0;
@@ -154,7 +154,7 @@ Result<std::optional<admin::Run>> Await(Client* client, std::int64_t id, Progres
       away = false;
       line->Show(response->run());
       if (response->run().ended_ms() != 0) return std::optional(response->run());
-    } else if (response.status().code() != Code::kUnavailable) {
+    } else if (response.status().code() != base::Code::kUnavailable) {
       return response.status();
     } else if (!away) {
       // The coordinator may be restarting. The run continues, so keep waiting.
@@ -196,7 +196,7 @@ int Stress(Args args) {
   std::string job, executor = "auto";
   std::vector<std::string> ops, nodes;
   bool check = false, detach = false;
-  Flags flags(kCommand, "Stress-test the devices of a job.", kDetails);
+  flags::Flags flags(kCommand, "Stress-test the devices of a job.", kDetails);
   client_flags.Declare(&flags);
   flags.Positional("JOB", &job, "the id of the job")
       .Choices("op", &ops, {"aic", "p2p"}, "an op to run; repeat it for several (both)")
@@ -221,15 +221,15 @@ int Stress(Args args) {
     } else {
       std::cout << "run " << started->run() << '\n';
     }
-    return kExitOk;
+    return flags::kExitOk;
   }
   CatchInterrupts();
   ProgressLine line(client_flags.json && isatty(STDERR_FILENO) != 1);
   const auto ended = Await(&client, started->run(), &line);
   line.Close();
   if (!ended.ok()) return Fail(kCommand, ended.status());
-  if (!ended->has_value()) return kExitFailed;
+  if (!ended->has_value()) return flags::kExitFailed;
   return Finish(&client, started->run(), client_flags.json);
 }
 
-}  // namespace assay
+}  // namespace assay::cli

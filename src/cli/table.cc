@@ -6,11 +6,11 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::cli {
 
 void Table::Add(std::vector<std::string> cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i] = Shown(cells[i], columns_[i].bytes_max);
+    cells[i] = base::Shown(cells[i], columns_[i].bytes_max);
   }
   rows_.push_back(std::move(cells));
 }
@@ -18,8 +18,8 @@ void Table::Add(std::vector<std::string> cells) {
 std::string Table::Text() const {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = CharacterCount(columns_[i].title);
-    for (const auto& row : rows_) width = std::max(width, CharacterCount(row[i]));
+    std::size_t width = base::CharacterCount(columns_[i].title);
+    for (const auto& row : rows_) width = std::max(width, base::CharacterCount(row[i]));
     widths.push_back(width);
   }
   std::string text;
@@ -27,7 +27,7 @@ std::string Table::Text() const {
     std::string one;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string& value = cell(i);
-      const std::string pad(widths[i] - CharacterCount(value), ' ');
+      const std::string pad(widths[i] - base::CharacterCount(value), ' ');
       if (i > 0) one += "  ";
       one += columns_[i].align == Align::kRight ? pad + value : value + pad;
     }
@@ -60,4 +60,4 @@ std::string TimeText(std::int64_t ms) {
   return text;
 }
 
-}  // namespace assay
+}  // namespace assay::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+namespace assay::cli {
 
 class Table {
  public:
@@ -35,4 +35,4 @@ std::string Fitted(std::string text, std::size_t width);
 // "2026-01-02 03:04:05" in UTC; "-" for 0.
 std::string TimeText(std::int64_t ms);
 
-}  // namespace assay
+}  // namespace assay::cli

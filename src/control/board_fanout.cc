@@ -4,7 +4,7 @@
 
 #include "base/wall_clock.h"
 
-namespace assay {
+namespace assay::control {
 
 void BoardFanout::Handle(BoardEntry&& entry) {
   std::visit([this](const auto& body) { On(body); }, entry);
@@ -14,7 +14,7 @@ void BoardFanout::Handle(BoardEntry&& entry) {
 // Depth() may count up to kBudget entries that Run() has already handled, because Run() subtracts
 // them only at its end. With more than twice that, at least one entry is still to be handled, and
 // the last entry flushes.
-bool BoardFanout::MayPutOff() const { return Depth() > 2 * FanoutPool::kBudget; }
+bool BoardFanout::MayPutOff() const { return Depth() > 2 * lockfree::FanoutPool::kBudget; }
 
 void BoardFanout::Flush() {
   behind_ = false;
@@ -39,14 +39,14 @@ void BoardFanout::On(const ForgetEntry& entry) {
   if (change == 0) return;
   // Subscribers that were attached when the job was deleted must receive the delete. (Later ones
   // receive it only as part of their snapshot, while it is retained.)
-  std::vector<StreamId> owed;
+  std::vector<core::StreamId> owed;
   for (const auto& [id, subscriber] : subscribers_) {
     if (subscriber.cursor < change && subscriber.attached_at < change) owed.push_back(id);
   }
-  for (StreamId id : owed) {
+  for (core::StreamId id : owed) {
     subscribers_.find(id)->second.stream->PostClosed();
-    End(id, ExhaustedError("the client read job signals so slowly that the deletion of a job "
-                           "expired before it was sent; subscribe again"));
+    End(id, base::ExhaustedError("the client read job signals so slowly that the deletion of a job "
+                                 "expired before it was sent; subscribe again"));
   }
 }
 
@@ -61,10 +61,10 @@ void BoardFanout::On(const AttachEntry& entry) {
   subscriber.stream = entry.stream;
   subscriber.topic = entry.topic;
   subscriber.attached_at = board_.last_change();
-  if (entry.topic == Topic::kSignalList) {
+  if (entry.topic == core::Topic::kSignalList) {
     subscriber.snapshot = board_.Snapshot();
     subscriber.cursor = board_.last_change();
-    subscriber.report_time = WallNow();
+    subscriber.report_time = base::WallNow();
   }
   entry.stream->Announce();
   FillAndPlace(&subscriber);
@@ -77,7 +77,7 @@ void BoardFanout::On(const EndAllEntry& entry) {
   subscribers_.clear();
   ready_.clear();
   board_.Clear();
-  uuids_ = UuidSeries();  // change numbers restart
+  uuids_ = base::UuidSeries();  // change numbers restart
   behind_ = false;
 }
 
@@ -85,7 +85,7 @@ bool BoardFanout::Fill(Subscriber* subscriber) {
   if (subscriber->snapshot != nullptr && !FillPages(subscriber)) return false;
   while (JobBoard::Item* const item = board_.After(subscriber->cursor, subscriber->attached_at)) {
     const EncodedMessage& message =
-        subscriber->topic == Topic::kSignalList ? ListOfOne(item) : Single(item);
+        subscriber->topic == core::Topic::kSignalList ? ListOfOne(item) : Single(item);
     if (!subscriber->stream->Ready(message.size)) return false;
     (void)subscriber->stream->Send(message.bytes);
     subscriber->cursor = item->signal->change;
@@ -94,7 +94,7 @@ bool BoardFanout::Fill(Subscriber* subscriber) {
 }
 
 bool BoardFanout::FillPages(Subscriber* subscriber) {
-  const std::vector<SignalPtr>& signals = *subscriber->snapshot;
+  const std::vector<core::SignalPtr>& signals = *subscriber->snapshot;
   std::vector<EncodedMessage> page;
   while (subscriber->sent != signals.size()) {
     // Checked before the page is encoded, too: encoding is expensive.
@@ -131,7 +131,7 @@ void BoardFanout::Park(Subscriber* subscriber) {
   subscriber->place = kWaits;
 }
 
-void BoardFanout::End(StreamId id, const Status& status) {
+void BoardFanout::End(core::StreamId id, const base::Status& status) {
   const auto found = subscribers_.find(id);
   if (found == subscribers_.end()) return;
   StreamPort* const stream = found->second.stream;
@@ -140,7 +140,7 @@ void BoardFanout::End(StreamId id, const Status& status) {
   stream->End(status);
 }
 
-EncodedMessage BoardFanout::Single(const SignalPtr& signal) {
+EncodedMessage BoardFanout::Single(const core::SignalPtr& signal) {
   JobBoard::Item* const item = board_.Find(signal->change);
   // Null: a later change has replaced it since the snapshot was taken.
   return item != nullptr ? Single(item) : encoder_.JobSignal(*signal, uuids_.Text(signal->change));
@@ -155,9 +155,9 @@ const EncodedMessage& BoardFanout::Single(JobBoard::Item* item) {
 
 const EncodedMessage& BoardFanout::ListOfOne(JobBoard::Item* item) {
   if (item->list.bytes == nullptr) {
-    item->list = encoder_.JobSignalList({Single(item)}, WallNow(), 1);
+    item->list = encoder_.JobSignalList({Single(item)}, base::WallNow(), 1);
   }
   return item->list;
 }
 
-}  // namespace assay
+}  // namespace assay::control

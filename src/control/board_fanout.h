@@ -36,39 +36,39 @@
 #include "core/signal.h"
 #include "lockfree/fanout_queue.h"
 
-namespace assay {
+namespace assay::control {
 
 struct SignalEntry {
-  SignalPtr signal;
+  core::SignalPtr signal;
 };
 struct ForgetEntry {
   std::string job;
 };
 struct RoomEntry {
-  StreamId id = 0;
+  core::StreamId id = 0;
 };
 // EndAllEntry also clears the board: the entries after it describe the whole state again.
 using BoardEntry = std::variant<std::monostate, SignalEntry, ForgetEntry, RoomEntry, AttachEntry,
                                 EndEntry, EndAllEntry>;
 
-class BoardFanout final : public FanoutQueue<BoardEntry>, public RoomListener {
+class BoardFanout final : public lockfree::FanoutQueue<BoardEntry>, public RoomListener {
  public:
   // encoder: outlives this object.
   BoardFanout(Ready* ready, const Encoder* encoder) : FanoutQueue(ready), encoder_(*encoder) {}
 
-  void StreamHasRoom(StreamId stream) override { Post(RoomEntry{stream}); }
+  void StreamHasRoom(core::StreamId stream) override { Post(RoomEntry{stream}); }
 
  private:
   static constexpr std::size_t kWaits = static_cast<std::size_t>(-1);
   struct Subscriber {
-    StreamId id = 0;
+    core::StreamId id = 0;
     StreamPort* stream = nullptr;
-    Topic topic = Topic::kSignal;
+    core::Topic topic = core::Topic::kSignal;
     std::uint64_t attached_at = 0;   // the last change before it attached
     std::uint64_t cursor = 0;        // the last change sent to it
     JobBoard::SnapshotPtr snapshot;  // lists only: set until all pages are sent
     std::size_t sent = 0;            // signals of `snapshot` that are sent
-    Ms report_time = 0;
+    core::Ms report_time = 0;
     std::size_t place = kWaits;  // index in ready_; kWaits: waiting
   };
 
@@ -88,18 +88,18 @@ class BoardFanout final : public FanoutQueue<BoardEntry>, public RoomListener {
   bool FillPages(Subscriber* subscriber);
   void FillAndPlace(Subscriber* subscriber);
   void Park(Subscriber* subscriber);
-  void End(StreamId id, const Status& status);
+  void End(core::StreamId id, const base::Status& status);
 
-  EncodedMessage Single(const SignalPtr& signal);
+  EncodedMessage Single(const core::SignalPtr& signal);
   const EncodedMessage& Single(JobBoard::Item* item);
   const EncodedMessage& ListOfOne(JobBoard::Item* item);
 
   const Encoder& encoder_;
   JobBoard board_;
-  UuidSeries uuids_;                                      // of the board's signals
-  std::unordered_map<StreamId, Subscriber> subscribers_;  // node-based: pointers stay valid
+  base::UuidSeries uuids_;                                      // of the board's signals
+  std::unordered_map<core::StreamId, Subscriber> subscribers_;  // node-based: pointers stay valid
   std::vector<Subscriber*> ready_;
   bool behind_ = false;  // some of ready_ may lack changes that are on the board
 };
 
-}  // namespace assay
+}  // namespace assay::control

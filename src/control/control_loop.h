@@ -32,18 +32,18 @@
 #include "core/cluster/cluster.h"
 #include "store/storage.h"
 
-namespace assay {
+namespace assay::control {
 
 class ControlLoop {
  public:
   // serving: called with false when an outage begins and with true when it ends; must not block for
   // long. The pointers outlive the loop.
-  ControlLoop(const Settings& settings, Intake* intake, Fanout* fanout, Storage* storage,
-              std::function<void(bool)> serving);
+  ControlLoop(const core::Settings& settings, Intake* intake, Fanout* fanout,
+              store::Storage* storage, std::function<void(bool)> serving);
 
   // Loads the stored state. Call it before Start.
-  Status Load();
-  Status Start();
+  base::Status Load();
+  base::Status Start();
   // Returns when the intake's mailbox is closed and drained. Call Intake::BeginStop first.
   void Join();
 
@@ -52,10 +52,10 @@ class ControlLoop {
   // amortise the sync of a commit, few enough that no caller waits long for its commit.
   static constexpr std::size_t kItemsMax = 256;
   static constexpr std::size_t kRecordsMax = 8192;
-  static constexpr Ms kTick = 1000;
-  static constexpr Ms kRetry = 1000;
+  static constexpr core::Ms kTick = 1000;
+  static constexpr core::Ms kRetry = 1000;
 
-  Ms Now() const;
+  core::Ms Now() const;
   void Run();
   int WaitMs() const;
   void Take();
@@ -64,47 +64,48 @@ class ControlLoop {
   void OnStreamOpened(Inbound&& item);
   void OnLinkOpened(const Inbound& item);
   void OnStop();
-  void Step(const Event& event) { cluster_->Step(event, Now(), &out_); }
+  void Step(const core::Event& event) { cluster_->Step(event, Now(), &out_); }
   void Tick();
   void EndBatch();
   void Release();
-  void Release(Effect&& effect);
+  void Release(core::Effect&& effect);
   void ForgetBatch();
 
-  void BeginOutage(const Status& why);
+  void BeginOutage(const base::Status& why);
   void TryToRecover();
   // The reason why new calls, streams and links are refused; null: they are accepted.
-  const Status* Refusal() const;
+  const base::Status* Refusal() const;
 
-  const Settings settings_;
+  const core::Settings settings_;
   Intake* const intake_;
-  Storage* const storage_;
+  store::Storage* const storage_;
   const std::function<void(bool)> serving_;
-  const Ms wall_start_;
+  const core::Ms wall_start_;
   const std::chrono::steady_clock::time_point steady_start_;
 
-  std::optional<Cluster> cluster_;  // empty in an outage
-  std::unordered_map<CallId, PendingCall*> calls_;
+  std::optional<core::cluster::Cluster> cluster_;  // empty in an outage
+  std::unordered_map<core::CallId, PendingCall*> calls_;
   StreamTable streams_;
   LinkTable links_;
 
   // The current batch's.
-  Output out_;
+  core::Output out_;
   // Their close was posted. Ended after the commit, unless an effect of the core ended them.
-  std::vector<StreamId> closed_streams_;
-  std::vector<LinkId> closed_links_;
-  std::vector<LinkId> consumed_;  // links whose message was consumed; read on after the commit
+  std::vector<core::StreamId> closed_streams_;
+  std::vector<core::LinkId> closed_links_;
+  std::vector<core::LinkId>
+      consumed_;  // links whose message was consumed; read on after the commit
 
   std::vector<Inbound> items_;  // reused
-  Ms next_tick_ = 0;
+  core::Ms next_tick_ = 0;
   bool idle_said_ = false;
-  MemoryKeeper memory_;
+  base::MemoryKeeper memory_;
   bool stopping_ = false;
-  Status refusal_;  // the reason of an outage or of the stop; ok: neither
-  Ms outage_since_ = 0;
-  Ms next_retry_ = 0;
+  base::Status refusal_;  // the reason of an outage or of the stop; ok: neither
+  core::Ms outage_since_ = 0;
+  core::Ms next_retry_ = 0;
 
   std::thread thread_;
 };
 
-}  // namespace assay
+}  // namespace assay::control

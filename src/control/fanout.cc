@@ -4,14 +4,14 @@
 #include <string>
 #include <utility>
 
-namespace assay {
+namespace assay::control {
 namespace {
 
 // Exactly one message, then OK (docs/wire.md 9).
-void SendResult(StreamPort* stream, RunId run, const Bytes& bytes) {
+void SendResult(StreamPort* stream, core::RunId run, const Bytes& bytes) {
   stream->NameRun(run);
   (void)stream->Send(bytes);  // never full: it is the stream's first message
-  stream->End(Status::Ok());
+  stream->End(base::Status::Ok());
 }
 
 }  // namespace
@@ -21,8 +21,8 @@ void JobFanout::Handle(JobEntry&& entry) {
 }
 
 void JobFanout::On(const AttachEntry& entry) {
-  (entry.topic == Topic::kNotify ? notify_ : result_).push_back({entry.id, entry.stream});
-  if (entry.topic == Topic::kNotify) entry.stream->Announce();
+  (entry.topic == core::Topic::kNotify ? notify_ : result_).push_back({entry.id, entry.stream});
+  if (entry.topic == core::Topic::kNotify) entry.stream->Announce();
 }
 
 void JobFanout::On(const NotifyEntry& entry) {
@@ -31,7 +31,7 @@ void JobFanout::On(const NotifyEntry& entry) {
   const auto lags = [&](const Listener& listener) {
     if (listener.stream->Send(bytes)) return false;
     listener.stream->PostClosed();
-    listener.stream->End(ExhaustedError(
+    listener.stream->End(base::ExhaustedError(
         "jobId=" + job_ + " the client does not read notifications; subscribe again"));
     return true;
   };
@@ -89,4 +89,4 @@ Fanout::Fanout(const Encoder* encoder)
   }
 }
 
-}  // namespace assay
+}  // namespace assay::control

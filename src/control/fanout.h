@@ -27,29 +27,29 @@
 #include "lockfree/fanout_pool.h"
 #include "lockfree/fanout_queue.h"
 
-namespace assay {
+namespace assay::control {
 
 // --- One job's listeners ---
 
 struct NotifyEntry {
-  std::shared_ptr<const std::vector<RankOps>> ranks;
+  std::shared_ptr<const std::vector<core::RankOps>> ranks;
 };
 // Sent to all result listeners, each of which is then ended.
 struct ResultEntry {
-  RunId run = kNoRun;
+  core::RunId run = core::kNoRun;
   std::shared_ptr<const std::string> message;
 };
 using JobEntry =
     std::variant<std::monostate, AttachEntry, NotifyEntry, ResultEntry, EndEntry, EndAllEntry>;
 
-class JobFanout final : public FanoutQueue<JobEntry> {
+class JobFanout final : public lockfree::FanoutQueue<JobEntry> {
  public:
   JobFanout(Ready* ready, const Encoder* encoder, std::string job)
       : FanoutQueue(ready), encoder_(*encoder), job_(std::move(job)) {}
 
  private:
   struct Listener {
-    StreamId id = 0;
+    core::StreamId id = 0;
     StreamPort* stream = nullptr;
   };
 
@@ -72,16 +72,16 @@ class JobFanout final : public FanoutQueue<JobEntry> {
 struct ReplayEntry {
   StreamPort* stream = nullptr;
   std::string job;
-  RunId run = kNoRun;
+  core::RunId run = core::kNoRun;
   std::shared_ptr<const std::string> message;
 };
 struct EndLooseEntry {
   StreamPort* stream = nullptr;
-  std::shared_ptr<const Status> status;
+  std::shared_ptr<const base::Status> status;
 };
 using LooseEntry = std::variant<std::monostate, ReplayEntry, EndLooseEntry>;
 
-class LooseFanout final : public FanoutQueue<LooseEntry> {
+class LooseFanout final : public lockfree::FanoutQueue<LooseEntry> {
  public:
   LooseFanout(Ready* ready, const Encoder* encoder) : FanoutQueue(ready), encoder_(*encoder) {}
 
@@ -95,11 +95,11 @@ class LooseFanout final : public FanoutQueue<LooseEntry> {
 
 struct LinkEntry {
   LinkPort* link = nullptr;
-  std::unique_ptr<const CoordinatorMessage> message;  // null: end the link
-  std::shared_ptr<const Status> status;               // of the end
+  std::unique_ptr<const core::CoordinatorMessage> message;  // null: end the link
+  std::shared_ptr<const base::Status> status;               // of the end
 };
 
-class LinkFanout final : public FanoutQueue<LinkEntry> {
+class LinkFanout final : public lockfree::FanoutQueue<LinkEntry> {
  public:
   using FanoutQueue::FanoutQueue;
 
@@ -116,7 +116,7 @@ class Fanout {
   // encoder: outlives this object.
   explicit Fanout(const Encoder* encoder);
 
-  Status Start(int workers) { return pool_.Start(workers); }
+  base::Status Start(int workers) { return pool_.Start(workers); }
   void Stop() { pool_.Stop(); }
 
   std::shared_ptr<JobFanout> MakeJob(const std::string& job) {
@@ -124,16 +124,16 @@ class Fanout {
   }
   BoardFanout& board() { return *board_; }
   LooseFanout& loose() { return *loose_; }
-  LinkFanout& shard(LinkId link) { return *shards_[link % kShards]; }
+  LinkFanout& shard(core::LinkId link) { return *shards_[link % kShards]; }
 
  private:
   static constexpr std::size_t kShards = 16;
 
   const Encoder& encoder_;
-  FanoutPool pool_;
+  lockfree::FanoutPool pool_;
   std::shared_ptr<BoardFanout> board_;
   std::shared_ptr<LooseFanout> loose_;
   std::vector<std::shared_ptr<LinkFanout>> shards_;
 };
 
-}  // namespace assay
+}  // namespace assay::control

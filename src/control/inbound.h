@@ -17,7 +17,7 @@
 #include "core/event.h"
 #include "lockfree/mailbox.h"
 
-namespace assay {
+namespace assay::control {
 
 struct Inbound {
   enum class Kind : std::uint8_t {
@@ -42,10 +42,10 @@ struct Inbound {
     StreamPort* stream;
     LinkPort* link;
   };
-  std::unique_ptr<Event> event;
-  std::unique_ptr<Status> status;
+  std::unique_ptr<core::Event> event;
+  std::unique_ptr<base::Status> status;
 };
 
-using LoopMailbox = Mailbox<Inbound>;
+using LoopMailbox = lockfree::Mailbox<Inbound>;
 
-}  // namespace assay
+}  // namespace assay::control

@@ -3,16 +3,16 @@
 #include <string>
 #include <utility>
 
-namespace assay {
+namespace assay::control {
 
-Status Intake::Admit(Guest guest) {
+base::Status Intake::Admit(Guest guest) {
   // Counts first, then reads the flag; BeginStop sets the flag first, and the counts are read after
   // it. With sequentially consistent order at least one of the two sees the other.
   const std::int64_t now = Count(guest).fetch_add(1, std::memory_order_seq_cst) + 1;
   std::string why;
-  Code code = Code::kExhausted;
+  base::Code code = base::Code::kExhausted;
   if (stopping_.load(std::memory_order_seq_cst)) {
-    code = Code::kUnavailable;
+    code = base::Code::kUnavailable;
     why = "the coordinator is stopping; try again later";
   } else if (guest == Guest::kCall && now > limits_.calls_max) {
     why = "too many calls in progress (limit " + std::to_string(limits_.calls_max) + "); try again";
@@ -22,7 +22,7 @@ Status Intake::Admit(Guest guest) {
   } else if (guest == Guest::kLink && now > limits_.links_max) {
     why = "too many attached agents (limit " + std::to_string(limits_.links_max) + ")";
   } else {
-    return Status::Ok();
+    return base::Status::Ok();
   }
   Left(guest);
   return {code, std::move(why)};
@@ -36,19 +36,21 @@ std::int64_t Intake::Live() const {
   return live;
 }
 
-Status Intake::AdmitCommand() const {
-  if (mailbox_.Depth() < limits_.mailbox_max) return Status::Ok();
-  return ExhaustedError("the coordinator is overloaded (" + std::to_string(limits_.mailbox_max) +
-                        " requests are waiting); try again");
+base::Status Intake::AdmitCommand() const {
+  if (mailbox_.Depth() < limits_.mailbox_max) return base::Status::Ok();
+  return base::ExhaustedError("the coordinator is overloaded (" +
+                              std::to_string(limits_.mailbox_max) +
+                              " requests are waiting); try again");
 }
 
-Status Intake::HoldBytes(std::size_t bytes, bool outcomes) {
+base::Status Intake::HoldBytes(std::size_t bytes, bool outcomes) {
   const auto size = static_cast<std::int64_t>(bytes);
   const std::int64_t max = outcomes ? limits_.outcome_bytes_max : limits_.request_bytes_max;
-  if (held_bytes_.fetch_add(size, std::memory_order_relaxed) + size <= max) return Status::Ok();
+  if (held_bytes_.fetch_add(size, std::memory_order_relaxed) + size <= max)
+    return base::Status::Ok();
   FreeBytes(bytes);
-  return ExhaustedError("the coordinator is overloaded (large requests of " +
-                        std::to_string(max >> 20) + " MiB are in progress); try again");
+  return base::ExhaustedError("the coordinator is overloaded (large requests of " +
+                              std::to_string(max >> 20) + " MiB are in progress); try again");
 }
 
 void Intake::Post(Inbound&& item) {
@@ -57,21 +59,21 @@ void Intake::Post(Inbound&& item) {
   (void)mailbox_.Post(std::move(item));
 }
 
-void Intake::PostCall(std::uint64_t id, PendingCall* call, Event&& event) {
+void Intake::PostCall(std::uint64_t id, PendingCall* call, core::Event&& event) {
   Inbound item;
   item.kind = Inbound::Kind::kCall;
   item.id = id;
   item.call = call;
-  item.event = std::make_unique<Event>(std::move(event));
+  item.event = std::make_unique<core::Event>(std::move(event));
   Post(std::move(item));
 }
 
-void Intake::PostStreamOpened(std::uint64_t id, StreamPort* stream, StreamOpened&& event) {
+void Intake::PostStreamOpened(std::uint64_t id, StreamPort* stream, core::StreamOpened&& event) {
   Inbound item;
   item.kind = Inbound::Kind::kStreamOpened;
   item.id = id;
   item.stream = stream;
-  item.event = std::make_unique<Event>(std::move(event));
+  item.event = std::make_unique<core::Event>(std::move(event));
   Post(std::move(item));
 }
 
@@ -98,15 +100,15 @@ void Intake::PostLinkOpened(std::uint64_t id, LinkPort* link) {
   Post(std::move(item));
 }
 
-void Intake::PostLinkSaid(std::uint64_t id, AgentMessage&& message) {
+void Intake::PostLinkSaid(std::uint64_t id, core::AgentMessage&& message) {
   Inbound item;
   item.kind = Inbound::Kind::kLinkSaid;
   item.id = id;
-  item.event = std::make_unique<Event>(LinkSaid{id, std::move(message)});
+  item.event = std::make_unique<core::Event>(core::LinkSaid{id, std::move(message)});
   Post(std::move(item));
 }
 
-void Intake::PostLinkClosed(std::uint64_t id, std::unique_ptr<Status> why) {
+void Intake::PostLinkClosed(std::uint64_t id, std::unique_ptr<base::Status> why) {
   Inbound item;
   item.kind = Inbound::Kind::kLinkClosed;
   item.id = id;
@@ -129,4 +131,4 @@ void Intake::BeginStop() {
   Post(std::move(item));
 }
 
-}  // namespace assay
+}  // namespace assay::control

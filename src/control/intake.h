@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "control/inbound.h"
 
-namespace assay {
+namespace assay::control {
 
 struct IntakeLimits {
   std::size_t mailbox_max = 100'000;  // waiting items; from then on calls are refused
@@ -42,26 +42,26 @@ class Intake {
   // Admit counts each object that it accepts. Each admitted object calls Left exactly once, as its
   // last access to the intake.
   enum class Guest : std::uint8_t { kCall, kStream, kLink };
-  Status Admit(Guest guest);
+  base::Status Admit(Guest guest);
   void Left(Guest guest) { Count(guest).fetch_sub(1, std::memory_order_release); }
   std::int64_t Live() const;
 
   // kExhausted when mailbox_max items wait. For calls that carry no outcomes.
-  Status AdmitCommand() const;
+  base::Status AdmitCommand() const;
 
   // Counts the bytes of a large request until FreeBytes; kExhausted above the limit.
-  Status HoldBytes(std::size_t bytes, bool outcomes);
+  base::Status HoldBytes(std::size_t bytes, bool outcomes);
   void FreeBytes(std::size_t bytes) {
     held_bytes_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
   }
 
-  void PostCall(std::uint64_t id, PendingCall* call, Event&& event);
-  void PostStreamOpened(std::uint64_t id, StreamPort* stream, StreamOpened&& event);
+  void PostCall(std::uint64_t id, PendingCall* call, core::Event&& event);
+  void PostStreamOpened(std::uint64_t id, StreamPort* stream, core::StreamOpened&& event);
   void PostStreamClosed(std::uint64_t id);
   void PostStreamDone(std::uint64_t id, bool close_posted);
   void PostLinkOpened(std::uint64_t id, LinkPort* link);
-  void PostLinkSaid(std::uint64_t id, AgentMessage&& message);
-  void PostLinkClosed(std::uint64_t id, std::unique_ptr<Status> why);
+  void PostLinkSaid(std::uint64_t id, core::AgentMessage&& message);
+  void PostLinkClosed(std::uint64_t id, std::unique_ptr<base::Status> why);
   void PostLinkDone(std::uint64_t id, bool close_posted);
 
   // Admit refuses everything from now on, and the loop ends every stream and link.
@@ -82,4 +82,4 @@ class Intake {
   std::atomic<bool> stopping_{false};
 };
 
-}  // namespace assay
+}  // namespace assay::control

@@ -3,9 +3,9 @@
 #include <cassert>
 #include <utility>
 
-namespace assay {
+namespace assay::control {
 
-void JobBoard::Apply(SignalPtr signal) {
+void JobBoard::Apply(core::SignalPtr signal) {
   const std::uint64_t change = signal->change;
   assert(change > last_change_);
   last_change_ = change;
@@ -57,14 +57,14 @@ JobBoard::Item* JobBoard::Find(std::uint64_t change) {
 
 JobBoard::SnapshotPtr JobBoard::Snapshot() {
   if (snapshot_ == nullptr) {
-    std::vector<SignalPtr> signals;
+    std::vector<core::SignalPtr> signals;
     signals.reserve(items_.size());
     for (const auto& [change, item] : items_) {
       if (!Outlived(item)) signals.push_back(item.signal);
     }
-    snapshot_ = std::make_shared<const std::vector<SignalPtr>>(std::move(signals));
+    snapshot_ = std::make_shared<const std::vector<core::SignalPtr>>(std::move(signals));
   }
   return snapshot_;
 }
 
-}  // namespace assay
+}  // namespace assay::control

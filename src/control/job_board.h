@@ -46,20 +46,20 @@
 #include "control/ports.h"
 #include "core/signal.h"
 
-namespace assay {
+namespace assay::control {
 
 class JobBoard {
  public:
   struct Item {
-    SignalPtr signal;
+    core::SignalPtr signal;
     // Encoded on first use and shared by all subscribers.
     EncodedMessage single;
     EncodedMessage list;  // a list of this signal alone
   };
-  using SnapshotPtr = std::shared_ptr<const std::vector<SignalPtr>>;
+  using SnapshotPtr = std::shared_ptr<const std::vector<core::SignalPtr>>;
 
   // REQUIRES: the change numbers of applied signals ascend.
-  void Apply(SignalPtr signal);
+  void Apply(core::SignalPtr signal);
   // Removes the job's delete from the board. Returns its change number; 0: there is no delete.
   std::uint64_t Forget(const std::string& job);
   void Clear();
@@ -92,4 +92,4 @@ class JobBoard {
   SnapshotPtr snapshot_;
 };
 
-}  // namespace assay
+}  // namespace assay::control

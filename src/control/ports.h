@@ -18,14 +18,14 @@ namespace grpc {
 class ByteBuffer;
 }
 
-namespace assay {
+namespace assay::control {
 
 // A unary call that waits for the loop's answer. The control loop calls exactly one of the two
 // methods, once. They must not block; the object may be deleted before they return.
 class PendingCall {
  public:
-  virtual void Answered(Answer&& answer) = 0;
-  virtual void Failed(const Status& status) = 0;
+  virtual void Answered(core::Answer&& answer) = 0;
+  virtual void Failed(const base::Status& status) = 0;
 
  protected:
   ~PendingCall() = default;
@@ -46,7 +46,7 @@ inline constexpr std::size_t kMessageBytesMax = (std::size_t{4} << 20) - (std::s
 class Encoder {
  public:
   virtual ~Encoder() = default;
-  virtual Bytes Notify(const std::string& job, const std::vector<RankOps>& ranks) const = 0;
+  virtual Bytes Notify(const std::string& job, const std::vector<core::RankOps>& ranks) const = 0;
   virtual Bytes Result(const std::string& job, const std::string& message) const = 0;
 
   // Upper bounds of a list's bytes beside those of its signals: per signal, and once per list.
@@ -54,17 +54,17 @@ class Encoder {
   static constexpr std::size_t kListBytesOnce = 48;
   // One job's state, for SubscribeJobSummarySignal. At most kMessageBytesMax, also when it is the
   // only signal of a list.
-  virtual EncodedMessage JobSignal(const Signal& signal, const std::string& uuid) const = 0;
+  virtual EncodedMessage JobSignal(const core::Signal& signal, const std::string& uuid) const = 0;
   // A list of messages that JobSignal returned, in that order. total: jobs in all pages of the
   // list.
-  virtual EncodedMessage JobSignalList(const std::vector<EncodedMessage>& signals, Ms report_time,
-                                       std::size_t total) const = 0;
+  virtual EncodedMessage JobSignalList(const std::vector<EncodedMessage>& signals,
+                                       core::Ms report_time, std::size_t total) const = 0;
 };
 
 // Receives the notice that a stream has room again. Called from any thread; outlives the streams.
 class RoomListener {
  public:
-  virtual void StreamHasRoom(StreamId stream) = 0;
+  virtual void StreamHasRoom(core::StreamId stream) = 0;
 
  protected:
   ~RoomListener() = default;
@@ -77,7 +77,7 @@ class StreamPort {
   // Sends the initial metadata: the client sees that it is subscribed.
   virtual void Announce() = 0;
   // Puts the run of the coming result into the initial metadata. REQUIRES: nothing was sent.
-  virtual void NameRun(RunId run) = 0;
+  virtual void NameRun(core::RunId run) = 0;
   // Streams of job signals: true if a message of `bytes` bytes may be sent now. False: too much is
   // unwritten; the room listener is notified when there is room again. Always true once the client
   // has disconnected.
@@ -89,7 +89,7 @@ class StreamPort {
   // Posts to the loop that the stream is closed. Posted once, even if the client disconnects too.
   virtual void PostClosed() = 0;
   // The last call: the object may be deleted before it returns.
-  virtual void End(const Status& status) = 0;
+  virtual void End(const base::Status& status) = 0;
 
  protected:
   ~StreamPort() = default;
@@ -104,16 +104,16 @@ class LinkPort {
   virtual void ReadNext() = 0;
   // Milliseconds since the agent's last message, or since ReadNext if that is later. 0 while one of
   // its messages is being processed: then the delay is the coordinator's.
-  virtual Ms SilentFor() const = 0;
+  virtual core::Ms SilentFor() const = 0;
 
   // --- Called by the fan-out, one thread at a time ---
 
-  virtual void Deliver(const CoordinatorMessage& message) = 0;
+  virtual void Deliver(const core::CoordinatorMessage& message) = 0;
   // The last call: the object may be deleted before it returns.
-  virtual void End(const Status& status) = 0;
+  virtual void End(const base::Status& status) = 0;
 
  protected:
   ~LinkPort() = default;
 };
 
-}  // namespace assay
+}  // namespace assay::control

@@ -4,7 +4,7 @@
 
 #include "control/ports.h"
 
-namespace assay {
+namespace assay::control {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 6;  // a field's tag and length, at most
@@ -13,7 +13,7 @@ constexpr std::size_t kOtherBytes = 160;
 
 }  // namespace
 
-std::string MissingHcclWarning(const JobSpec& job, const std::string& hccl) {
+std::string MissingHcclWarning(const core::JobSpec& job, const std::string& hccl) {
   std::size_t bytes =
       Encoder::kListBytesOnce + Encoder::kListBytesEach + kOtherBytes + kHeaderBytes + hccl.size();
   for (const std::string* word : {&job.id, &job.name, &job.name_space, &job.framework,
@@ -26,4 +26,4 @@ std::string MissingHcclWarning(const JobSpec& job, const std::string& hccl) {
          "; they get the job's state, not its ranks";
 }
 
-}  // namespace assay
+}  // namespace assay::control

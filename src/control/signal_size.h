@@ -7,11 +7,11 @@
 
 #include "core/model.h"
 
-namespace assay {
+namespace assay::control {
 
 // The warning that subscribers get the job's signals without HcclJson; "": they get them with it.
 // The size is an upper bound, some dozen bytes too high: a table that just fits may be warned
 // about.
-std::string MissingHcclWarning(const JobSpec& job, const std::string& hccl);
+std::string MissingHcclWarning(const core::JobSpec& job, const std::string& hccl);
 
-}  // namespace assay
+}  // namespace assay::control

@@ -7,19 +7,19 @@
 #include "control/ports.h"
 #include "core/event.h"
 
-namespace assay {
+namespace assay::control {
 
 struct AttachEntry {
-  StreamId id = 0;
+  core::StreamId id = 0;
   StreamPort* stream = nullptr;
-  Topic topic = Topic::kNotify;
+  core::Topic topic = core::Topic::kNotify;
 };
 struct EndEntry {
-  StreamId id = 0;
-  std::shared_ptr<const Status> status;
+  core::StreamId id = 0;
+  std::shared_ptr<const base::Status> status;
 };
 struct EndAllEntry {
-  std::shared_ptr<const Status> status;
+  std::shared_ptr<const base::Status> status;
 };
 
-}  // namespace assay
+}  // namespace assay::control

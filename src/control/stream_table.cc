@@ -2,22 +2,22 @@
 
 #include <utility>
 
-namespace assay {
+namespace assay::control {
 
 // --- StreamTable ---
 
-void StreamTable::Opened(StreamId id, StreamPort* stream, Topic topic) {
+void StreamTable::Opened(core::StreamId id, StreamPort* stream, core::Topic topic) {
   Stream& entry = streams_[id];
   entry.stream = stream;
   entry.topic = topic;
 }
 
-bool StreamTable::ClosedEarly(StreamId id) const {
+bool StreamTable::ClosedEarly(core::StreamId id) const {
   const auto found = streams_.find(id);
   return found != streams_.end() && found->second.closed;
 }
 
-bool StreamTable::Closed(StreamId id) {
+bool StreamTable::Closed(core::StreamId id) {
   Stream& entry = streams_[id];
   entry.closed = true;
   const bool tell = std::exchange(entry.told, false);
@@ -25,7 +25,7 @@ bool StreamTable::Closed(StreamId id) {
   return tell;
 }
 
-bool StreamTable::Done(StreamId id, bool close_posted) {
+bool StreamTable::Done(core::StreamId id, bool close_posted) {
   Stream& entry = streams_[id];
   entry.done = true;
   entry.ended = true;
@@ -41,15 +41,15 @@ bool StreamTable::Done(StreamId id, bool close_posted) {
 
 bool StreamTable::Ended(const Stream& stream) {
   if (stream.ended) return true;
-  return stream.job != nullptr && stream.topic == Topic::kResult &&
+  return stream.job != nullptr && stream.topic == core::Topic::kResult &&
          stream.results != stream.job->second.results;
 }
 
-void StreamTable::ForgetIfOver(StreamId id, const Stream& stream) {
+void StreamTable::ForgetIfOver(core::StreamId id, const Stream& stream) {
   if (stream.done && (stream.closed || !stream.close_posted)) streams_.erase(id);
 }
 
-void StreamTable::Attach(const AttachStream& effect) {
+void StreamTable::Attach(const core::AttachStream& effect) {
   const auto found = streams_.find(effect.stream);
   if (found == streams_.end() || found->second.stream == nullptr || found->second.ended ||
       Attached(found->second)) {
@@ -69,19 +69,19 @@ void StreamTable::Attach(const AttachStream& effect) {
   job->second.queue->Post(AttachEntry{effect.stream, entry.stream, entry.topic});
 }
 
-void StreamTable::Notify(const PublishNotify& effect) {
+void StreamTable::Notify(const core::PublishNotify& effect) {
   const auto job = jobs_.find(effect.job);
   if (job != jobs_.end()) job->second.queue->Post(NotifyEntry{effect.ranks});
 }
 
-void StreamTable::Result(const PublishResult& effect) {
+void StreamTable::Result(const core::PublishResult& effect) {
   const auto job = jobs_.find(effect.job);
   if (job == jobs_.end()) return;
   ++job->second.results;
   job->second.queue->Post(ResultEntry{effect.run, effect.message});
 }
 
-void StreamTable::Replay(const ReplayResult& effect) {
+void StreamTable::Replay(const core::ReplayResult& effect) {
   const auto found = streams_.find(effect.stream);
   if (found == streams_.end() || found->second.stream == nullptr || found->second.ended ||
       Attached(found->second)) {
@@ -91,21 +91,22 @@ void StreamTable::Replay(const ReplayResult& effect) {
   fanout_->loose().Post(ReplayEntry{found->second.stream, effect.job, effect.run, effect.message});
 }
 
-void StreamTable::Signal(PublishSignal&& effect) {
+void StreamTable::Signal(core::PublishSignal&& effect) {
   fanout_->board().Post(SignalEntry{std::move(effect.signal)});
 }
 
-void StreamTable::Forget(ForgetDeleted&& effect) {
+void StreamTable::Forget(core::ForgetDeleted&& effect) {
   fanout_->board().Post(ForgetEntry{std::move(effect.job)});
 }
 
-void StreamTable::End(StreamId id, const Status& status) {
+void StreamTable::End(core::StreamId id, const base::Status& status) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
-  End(id, &found->second, std::make_shared<const Status>(status));
+  End(id, &found->second, std::make_shared<const base::Status>(status));
 }
 
-void StreamTable::End(StreamId id, Stream* stream, const std::shared_ptr<const Status>& status) {
+void StreamTable::End(core::StreamId id, Stream* stream,
+                      const std::shared_ptr<const base::Status>& status) {
   if (stream->stream == nullptr || Ended(*stream)) return;
   stream->ended = true;
   if (stream->job != nullptr) {
@@ -117,8 +118,8 @@ void StreamTable::End(StreamId id, Stream* stream, const std::shared_ptr<const S
   }
 }
 
-void StreamTable::EndAll(const Status& status) {
-  const auto shared = std::make_shared<const Status>(status);
+void StreamTable::EndAll(const base::Status& status) {
+  const auto shared = std::make_shared<const base::Status>(status);
   for (auto& [id, stream] : streams_) {
     stream.told = false;
     // Attached streams are ended below, by one EndAllEntry per queue.
@@ -134,14 +135,14 @@ void StreamTable::EndAll(const Status& status) {
 
 // --- LinkTable ---
 
-void LinkTable::Opened(LinkId id, LinkPort* link) { links_[id].link = link; }
+void LinkTable::Opened(core::LinkId id, LinkPort* link) { links_[id].link = link; }
 
-bool LinkTable::ClosedEarly(LinkId id) const {
+bool LinkTable::ClosedEarly(core::LinkId id) const {
   const auto found = links_.find(id);
   return found != links_.end() && found->second.closed;
 }
 
-bool LinkTable::Said(LinkId id) {
+bool LinkTable::Said(core::LinkId id) {
   const auto found = links_.find(id);
   if (found == links_.end()) return false;
   Link& entry = found->second;
@@ -152,7 +153,7 @@ bool LinkTable::Said(LinkId id) {
   return true;
 }
 
-bool LinkTable::Closed(LinkId id, std::unique_ptr<Status> why) {
+bool LinkTable::Closed(core::LinkId id, std::unique_ptr<base::Status> why) {
   Link& entry = links_[id];
   entry.closed = true;
   if (entry.why == nullptr) entry.why = std::move(why);
@@ -161,7 +162,7 @@ bool LinkTable::Closed(LinkId id, std::unique_ptr<Status> why) {
   return tell;
 }
 
-bool LinkTable::Done(LinkId id, bool close_posted) {
+bool LinkTable::Done(core::LinkId id, bool close_posted) {
   Link& entry = links_[id];
   entry.done = true;
   entry.ended = true;
@@ -171,35 +172,36 @@ bool LinkTable::Done(LinkId id, bool close_posted) {
   return tell;
 }
 
-bool LinkTable::Lost(LinkId id, std::unique_ptr<Status> why) {
+bool LinkTable::Lost(core::LinkId id, std::unique_ptr<base::Status> why) {
   Link& entry = links_[id];
   entry.lost = true;
   if (entry.why == nullptr) entry.why = std::move(why);
   return std::exchange(entry.told, false);
 }
 
-void LinkTable::ForgetIfOver(LinkId id, const Link& link) {
+void LinkTable::ForgetIfOver(core::LinkId id, const Link& link) {
   if (link.done && (link.closed || !link.close_posted)) links_.erase(id);
 }
 
-void LinkTable::Send(ToAgent&& effect) {
+void LinkTable::Send(core::ToAgent&& effect) {
   const auto found = links_.find(effect.link);
   if (found == links_.end() || found->second.link == nullptr || found->second.ended) return;
   LinkEntry entry;
   entry.link = found->second.link;
-  entry.message = std::make_unique<const CoordinatorMessage>(std::move(effect.message));
+  entry.message = std::make_unique<const core::CoordinatorMessage>(std::move(effect.message));
   fanout_->shard(effect.link).Post(std::move(entry));
 }
 
-void LinkTable::End(LinkId id, const Status& status) {
+void LinkTable::End(core::LinkId id, const base::Status& status) {
   const auto found = links_.find(id);
   if (found == links_.end()) return;
   // The recorded reason is more precise than the core's status: the core only has the close.
-  const std::unique_ptr<Status>& why = found->second.why;
-  End(id, &found->second, std::make_shared<const Status>(why != nullptr ? *why : status));
+  const std::unique_ptr<base::Status>& why = found->second.why;
+  End(id, &found->second, std::make_shared<const base::Status>(why != nullptr ? *why : status));
 }
 
-void LinkTable::End(LinkId id, Link* link, const std::shared_ptr<const Status>& status) {
+void LinkTable::End(core::LinkId id, Link* link,
+                    const std::shared_ptr<const base::Status>& status) {
   if (link->link == nullptr || link->ended) return;
   link->ended = true;
   LinkEntry entry;
@@ -208,22 +210,22 @@ void LinkTable::End(LinkId id, Link* link, const std::shared_ptr<const Status>& 
   fanout_->shard(id).Post(std::move(entry));
 }
 
-void LinkTable::EndAll(const Status& status) {
-  const auto shared = std::make_shared<const Status>(status);
+void LinkTable::EndAll(const base::Status& status) {
+  const auto shared = std::make_shared<const base::Status>(status);
   for (auto& [id, link] : links_) {
     link.told = false;
     End(id, &link, shared);
   }
 }
 
-void LinkTable::ReadNext(LinkId id) {
+void LinkTable::ReadNext(core::LinkId id) {
   const auto found = links_.find(id);
   if (found == links_.end() || found->second.link == nullptr || found->second.ended) return;
   found->second.link->ReadNext();
 }
 
-std::vector<LinkId> LinkTable::Silent(Ms limit) const {
-  std::vector<LinkId> silent;
+std::vector<core::LinkId> LinkTable::Silent(core::Ms limit) const {
+  std::vector<core::LinkId> silent;
   for (const auto& [id, link] : links_) {
     if (link.link == nullptr || link.ended || link.closed || link.lost) continue;
     if (link.link->SilentFor() > limit) silent.push_back(id);
@@ -231,12 +233,12 @@ std::vector<LinkId> LinkTable::Silent(Ms limit) const {
   return silent;
 }
 
-std::vector<LinkId> LinkTable::Open() const {
-  std::vector<LinkId> open;
+std::vector<core::LinkId> LinkTable::Open() const {
+  std::vector<core::LinkId> open;
   for (const auto& [id, link] : links_) {
     if (link.link != nullptr && !link.ended) open.push_back(id);
   }
   return open;
 }
 
-}  // namespace assay
+}  // namespace assay::control

@@ -20,7 +20,7 @@
 #include "control/fanout.h"
 #include "control/inbound.h"
 
-namespace assay {
+namespace assay::control {
 
 class StreamTable {
  public:
@@ -28,28 +28,28 @@ class StreamTable {
 
   // --- Items from the mailbox ---
 
-  void Opened(StreamId id, StreamPort* stream, Topic topic);
+  void Opened(core::StreamId id, StreamPort* stream, core::Topic topic);
   // True: its closed arrived before its opened.
-  bool ClosedEarly(StreamId id) const;
+  bool ClosedEarly(core::StreamId id) const;
   // The StreamOpened was passed to the core.
-  void Told(StreamId id) { streams_[id].told = true; }
+  void Told(core::StreamId id) { streams_[id].told = true; }
   // Closed, Done: true if the caller must pass a StreamClosed to the core.
-  bool Closed(StreamId id);
-  bool Done(StreamId id, bool close_posted);
+  bool Closed(core::StreamId id);
+  bool Done(core::StreamId id, bool close_posted);
 
   // --- Effects of the core ---
 
-  void Attach(const AttachStream& effect);
-  void Notify(const PublishNotify& effect);
-  void Result(const PublishResult& effect);
-  void Replay(const ReplayResult& effect);
-  void Signal(PublishSignal&& effect);
-  void Forget(ForgetDeleted&& effect);
+  void Attach(const core::AttachStream& effect);
+  void Notify(const core::PublishNotify& effect);
+  void Result(const core::PublishResult& effect);
+  void Replay(const core::ReplayResult& effect);
+  void Signal(core::PublishSignal&& effect);
+  void Forget(core::ForgetDeleted&& effect);
   // No effect if the stream was already ended.
-  void End(StreamId id, const Status& status);
+  void End(core::StreamId id, const base::Status& status);
   // Ends every stream, clears the board of job signals, and resets which streams the core has: the
   // caller discards the core.
-  void EndAll(const Status& status);
+  void EndAll(const base::Status& status);
 
  private:
   struct JobQueue {
@@ -60,7 +60,7 @@ class StreamTable {
   using Jobs = std::unordered_map<std::string, JobQueue>;
   struct Stream {
     StreamPort* stream = nullptr;  // null: not opened yet
-    Topic topic = Topic::kNotify;
+    core::Topic topic = core::Topic::kNotify;
     Jobs::value_type* job = nullptr;  // the job it is attached to
     bool on_board = false;            // or: attached to the board of job signals
     std::uint64_t results = 0;        // JobQueue::results when it was attached
@@ -72,13 +72,13 @@ class StreamTable {
   };
 
   static bool Ended(const Stream& stream);
-  void ForgetIfOver(StreamId id, const Stream& stream);
+  void ForgetIfOver(core::StreamId id, const Stream& stream);
   static bool Attached(const Stream& stream) { return stream.job != nullptr || stream.on_board; }
-  void End(StreamId id, Stream* stream, const std::shared_ptr<const Status>& status);
+  void End(core::StreamId id, Stream* stream, const std::shared_ptr<const base::Status>& status);
 
   Fanout* const fanout_;
   Jobs jobs_;  // node-based: Stream::job stays valid
-  std::unordered_map<StreamId, Stream> streams_;
+  std::unordered_map<core::StreamId, Stream> streams_;
 };
 
 class LinkTable {
@@ -87,31 +87,31 @@ class LinkTable {
 
   // --- Items from the mailbox ---
 
-  void Opened(LinkId id, LinkPort* link);
+  void Opened(core::LinkId id, LinkPort* link);
   // True: its closed arrived before its opened.
-  bool ClosedEarly(LinkId id) const;
+  bool ClosedEarly(core::LinkId id) const;
   // A message of the link arrived. True: the caller must pass it to the core.
-  bool Said(LinkId id);
+  bool Said(core::LinkId id);
   // Closed, Done: true if the caller must pass a LinkClosed to the core. why: the reason of the
   // end, or null.
-  bool Closed(LinkId id, std::unique_ptr<Status> why);
-  bool Done(LinkId id, bool close_posted);
+  bool Closed(core::LinkId id, std::unique_ptr<base::Status> why);
+  bool Done(core::LinkId id, bool close_posted);
   // Like Closed, but found by the loop itself: the closed that was or will be posted is still
   // expected.
-  bool Lost(LinkId id, std::unique_ptr<Status> why);
+  bool Lost(core::LinkId id, std::unique_ptr<base::Status> why);
 
   // --- Effects of the core and calls of the loop ---
 
-  void Send(ToAgent&& effect);
+  void Send(core::ToAgent&& effect);
   // No effect if the link was already ended. A link that was closed for a reason (Closed, Lost) is
   // ended with that reason instead of `status`.
-  void End(LinkId id, const Status& status);
-  void EndAll(const Status& status);
+  void End(core::LinkId id, const base::Status& status);
+  void EndAll(const base::Status& status);
   // Reads the link's next message: its previous one was consumed. No effect on an ended link.
-  void ReadNext(LinkId id);
+  void ReadNext(core::LinkId id);
   // Open links whose agents sent nothing for longer than `limit`. REQUIRES: limit > 0.
-  std::vector<LinkId> Silent(Ms limit) const;
-  std::vector<LinkId> Open() const;
+  std::vector<core::LinkId> Silent(core::Ms limit) const;
+  std::vector<core::LinkId> Open() const;
 
  private:
   struct Link {
@@ -122,14 +122,14 @@ class LinkTable {
     bool closed = false;
     bool done = false;
     bool close_posted = false;
-    std::unique_ptr<Status> why;
+    std::unique_ptr<base::Status> why;
   };
 
-  void ForgetIfOver(LinkId id, const Link& link);
-  void End(LinkId id, Link* link, const std::shared_ptr<const Status>& status);
+  void ForgetIfOver(core::LinkId id, const Link& link);
+  void End(core::LinkId id, Link* link, const std::shared_ptr<const base::Status>& status);
 
   Fanout* const fanout_;
-  std::unordered_map<LinkId, Link> links_;
+  std::unordered_map<core::LinkId, Link> links_;
 };
 
-}  // namespace assay
+}  // namespace assay::control

@@ -6,15 +6,15 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-namespace assay {
+namespace assay::control {
 namespace {
 
 constexpr int kLookMs = 1000;  // between checks whether memory is due to be returned
 
 }  // namespace
 
-Status Worker::Start(const std::string& name) {
-  return StartThread(&thread_, name, name, [this] { Work(); });
+base::Status Worker::Start(const std::string& name) {
+  return base::StartThread(&thread_, name, name, [this] { Work(); });
 }
 
 void Worker::Stop() {
@@ -25,7 +25,7 @@ void Worker::Stop() {
 
 void Worker::Work() {
   std::vector<std::function<void()>> batch;
-  MemoryKeeper memory;
+  base::MemoryKeeper memory;
   while (!tasks_.Drained()) {
     tasks_.Wait(memory.owes() ? kLookMs : -1);
     batch.clear();
@@ -35,8 +35,8 @@ void Worker::Work() {
       task = nullptr;  // frees its captures before the next task runs
     }
     if (!batch.empty()) memory.Worked();
-    if (memory.Due()) GiveBackMemory();
+    if (memory.Due()) base::GiveBackMemory();
   }
 }
 
-}  // namespace assay
+}  // namespace assay::control

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "lockfree/mailbox.h"
 
-namespace assay {
+namespace assay::control {
 
 class Worker {
  public:
@@ -22,7 +22,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   // name: the thread's, at most 15 characters. Fails when the system cannot create a thread.
-  Status Start(const std::string& name);
+  base::Status Start(const std::string& name);
 
   // Tasks posted by one thread run in the order of posting. A task must not throw. After Stop,
   // tasks are dropped.
@@ -35,8 +35,8 @@ class Worker {
  private:
   void Work();
 
-  Mailbox<std::function<void()>> tasks_;
+  lockfree::Mailbox<std::function<void()>> tasks_;
   std::thread thread_;
 };
 
-}  // namespace assay
+}  // namespace assay::control

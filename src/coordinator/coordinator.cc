@@ -31,13 +31,13 @@
 #include "store/store_storage.h"
 #include "wire/grpc_log.h"
 
-namespace assay {
+namespace assay::coordinator {
 namespace {
 
 constexpr int kReceiveMax = 16 << 20;  // a reply of 65,536 ranks has up to 5.4 MB
 constexpr int kReflectionThreads = 16;
-constexpr Ms kIdleTimeoutMin = 20'000;
-constexpr Ms kIdleTimeoutMax = 86'400'000;
+constexpr core::Ms kIdleTimeoutMin = 20'000;
+constexpr core::Ms kIdleTimeoutMax = 86'400'000;
 constexpr auto kStopGrace = std::chrono::seconds(2);
 
 int FanoutWorkers(int wanted) {
@@ -53,7 +53,7 @@ int FanoutWorkers(int wanted) {
 // is less. gRPC uses answer_ms as TCP user timeout too: a client may pause reading that long, which
 // is more than a quarter of the idle timeout.
 struct Keepalive {
-  explicit Keepalive(Ms idle_timeout)
+  explicit Keepalive(core::Ms idle_timeout)
       : ping_ms(static_cast<int>(idle_timeout / 2)),
         answer_ms(ping_ms - std::min(10'000, ping_ms / 4)) {}
   const int ping_ms;
@@ -97,100 +97,103 @@ class Coordinator::Impl {
       : options_(std::move(options)), intake_(options_.limits) {}
   ~Impl() { (void)Stop(); }
 
-  Status Start();
-  Status Stop();
+  base::Status Start();
+  base::Status Stop();
   std::string address() const { return address_.Text(); }
 
  private:
-  Status CheckOptions();
-  Status CheckAddress();
-  Status OpenStore();
-  Status StartThreads();
-  Status Serve();
+  base::Status CheckOptions();
+  base::Status CheckAddress();
+  base::Status OpenStore();
+  base::Status StartThreads();
+  base::Status Serve();
   void SetServing(bool serving);
 
   const CoordinatorOptions options_;
-  ListenAddress address_;
+  rpc::ListenAddress address_;
 
   // In the order of their start; Stop ends them in its own order.
-  std::unique_ptr<Store> store_;       // owned by the loop's thread while that runs
-  std::unique_ptr<Storage> storage_;   // the store or its wrapper; used by the loop
-  std::unique_ptr<AdminReads> reads_;  // owned by the reader's thread while that runs
-  Intake intake_;
-  const std::unique_ptr<Encoder> encoder_ = MakeEncoder();
-  Fanout fanout_{encoder_.get()};
-  Worker parser_;
-  Worker reader_;
-  std::optional<ControlLoop> loop_;
+  std::unique_ptr<store::Store> store_;            // owned by the loop's thread while that runs
+  std::unique_ptr<store::Storage> storage_;        // the store or its wrapper; used by the loop
+  std::unique_ptr<rpc::admin::AdminReads> reads_;  // owned by the reader's thread while that runs
+  control::Intake intake_;
+  const std::unique_ptr<control::Encoder> encoder_ = rpc::MakeEncoder();
+  control::Fanout fanout_{encoder_.get()};
+  control::Worker parser_;
+  control::Worker reader_;
+  std::optional<control::ControlLoop> loop_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
-  std::unique_ptr<Acceptor> acceptor_;
+  std::unique_ptr<rpc::Acceptor> acceptor_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> server_;
-  std::optional<JobsDirectory> jobs_directory_;
+  std::optional<jobs_directory::JobsDirectory> jobs_directory_;
   std::atomic<grpc::HealthCheckServiceInterface*> health_{nullptr};
   std::atomic<bool> serving_{true};
   bool stopped_ = false;
 };
 
-Status Coordinator::Impl::Start() {
-  QuietGrpc();
+base::Status Coordinator::Impl::Start() {
+  wire::QuietGrpc();
   RaiseFileLimit();
   for (const auto step : {&Impl::CheckOptions, &Impl::CheckAddress, &Impl::OpenStore,
                           &Impl::StartThreads, &Impl::Serve}) {
-    if (Status status = (this->*step)(); !status.ok()) return status;
+    if (base::Status status = (this->*step)(); !status.ok()) return status;
   }
   if (!options_.jobs_dir.empty()) {
     jobs_directory_.emplace(options_.jobs_dir, &intake_);
-    if (Status status = jobs_directory_->Start(); !status.ok()) return status;
+    if (base::Status status = jobs_directory_->Start(); !status.ok()) return status;
   }
-  if (options_.port_file.empty()) return Status::Ok();
+  if (options_.port_file.empty()) return base::Status::Ok();
   return WritePortFile(options_.port_file, address());
 }
 
-Status Coordinator::Impl::CheckOptions() {
+base::Status Coordinator::Impl::CheckOptions() {
   if (options_.idle_timeout < kIdleTimeoutMin || options_.idle_timeout > kIdleTimeoutMax) {
-    return InvalidError("--idle-timeout=" + Seconds(options_.idle_timeout) + " is not between " +
-                        Seconds(kIdleTimeoutMin) + " and " + Seconds(kIdleTimeoutMax));
+    return base::InvalidError("--idle-timeout=" + base::Seconds(options_.idle_timeout) +
+                              " is not between " + base::Seconds(kIdleTimeoutMin) + " and " +
+                              base::Seconds(kIdleTimeoutMax));
   }
-  if (options_.subscriber_buffer == 0) return InvalidError("--subscriber-buffer must not be 0");
-  return Status::Ok();
+  if (options_.subscriber_buffer == 0)
+    return base::InvalidError("--subscriber-buffer must not be 0");
+  return base::Status::Ok();
 }
 
-Status Coordinator::Impl::CheckAddress() {
-  Result<ListenAddress> address = ParseListenAddress(options_.listen);
+base::Status Coordinator::Impl::CheckAddress() {
+  base::Result<rpc::ListenAddress> address = rpc::ParseListenAddress(options_.listen);
   if (!address.ok()) return address.status();
   address_ = *address;
-  if (address_.loopback || options_.insecure) return Status::Ok();
-  return InvalidError(
+  if (address_.loopback || options_.insecure) return base::Status::Ok();
+  return base::InvalidError(
       "--listen=" + address_.Text() +
       " is reachable from other machines, and connections are not encrypted or authenticated yet: "
       "any client that reaches it can stop trainings. Listen on 127.0.0.1, or add --insecure if "
       "the network is protected");
 }
 
-Status Coordinator::Impl::OpenStore() {
-  Result<std::unique_ptr<Store>> store = Store::Open(options_.db);
+base::Status Coordinator::Impl::OpenStore() {
+  base::Result<std::unique_ptr<store::Store>> store = store::Store::Open(options_.db);
   if (!store.ok()) return store.status();
   store_ = std::move(*store);
-  storage_ = std::make_unique<StoreStorage>(store_.get());
-  Result<std::unique_ptr<AdminReads>> reads = AdminReads::Open(options_.db);
+  storage_ = std::make_unique<store::StoreStorage>(store_.get());
+  base::Result<std::unique_ptr<rpc::admin::AdminReads>> reads =
+      rpc::admin::AdminReads::Open(options_.db);
   if (!reads.ok()) return reads.status();
   reads_ = std::move(*reads);
   if (options_.wrap_storage) storage_ = options_.wrap_storage(std::move(storage_));
   // Remove a previous process's port file: no server listens at that address any more.
   if (!options_.port_file.empty()) unlink(options_.port_file.c_str());
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-Status Coordinator::Impl::StartThreads() {
-  if (Status status = fanout_.Start(FanoutWorkers(options_.fanout_workers)); !status.ok()) {
+base::Status Coordinator::Impl::StartThreads() {
+  if (base::Status status = fanout_.Start(FanoutWorkers(options_.fanout_workers)); !status.ok()) {
     return status;
   }
-  if (Status status = parser_.Start("parser"); !status.ok()) return status;
-  if (Status status = reader_.Start("reader"); !status.ok()) return status;
+  if (base::Status status = parser_.Start("parser"); !status.ok()) return status;
+  if (base::Status status = reader_.Start("reader"); !status.ok()) return status;
   loop_.emplace(options_.settings, &intake_, &fanout_, storage_.get(),
                 [this](bool serving) { SetServing(serving); });
-  if (Status status = loop_->Load(); !status.ok()) return status;
+  if (base::Status status = loop_->Load(); !status.ok()) return status;
   return loop_->Start();
 }
 
@@ -201,16 +204,16 @@ void Coordinator::Impl::SetServing(bool serving) {
   if (health != nullptr) health->SetServingStatus(serving);
 }
 
-Status Coordinator::Impl::Serve() {
+base::Status Coordinator::Impl::Serve() {
   grpc::EnableDefaultHealthCheckService(true);
   // A static link drops the plugin's self-registration.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  services_.push_back(MakeRecoverService(&intake_, &parser_));
+  services_.push_back(rpc::MakeRecoverService(&intake_, &parser_));
   services_.push_back(
-      MakeJobService(&intake_, &parser_, &fanout_.board(), options_.subscriber_buffer));
-  services_.push_back(MakeFleetService(&intake_, &parser_));
+      rpc::MakeJobService(&intake_, &parser_, &fanout_.board(), options_.subscriber_buffer));
+  services_.push_back(rpc::MakeFleetService(&intake_, &parser_));
   services_.push_back(MakeAdminService(&intake_, &parser_, &reader_, reads_.get()));
-  Result<std::unique_ptr<Acceptor>> acceptor = Acceptor::Listen(address_);
+  base::Result<std::unique_ptr<rpc::Acceptor>> acceptor = rpc::Acceptor::Listen(address_);
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = std::move(*acceptor);
   grpc::ServerBuilder builder;
@@ -222,16 +225,16 @@ Status Coordinator::Impl::Serve() {
     builder.RegisterService(service.get());
   }
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr) return InternalError("the gRPC server does not start");
+  if (server_ == nullptr) return base::InternalError("the gRPC server does not start");
   address_.port = acceptor_->port();
-  const auto connected = [this](const Acceptor::Connection& connection) {
+  const auto connected = [this](const rpc::Acceptor::Connection& connection) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
     parameters.fd = connection.fd;
     parameters.listener_fd = connection.listener;
     connections_->HandleNewConnection(&parameters);
   };
   const Keepalive keepalive(options_.idle_timeout);
-  if (Status status = acceptor_->Start(keepalive.answer_ms, connected); !status.ok()) {
+  if (base::Status status = acceptor_->Start(keepalive.answer_ms, connected); !status.ok()) {
     return status;
   }
   grpc::HealthCheckServiceInterface* const health = server_->GetHealthCheckService();
@@ -241,11 +244,11 @@ Status Coordinator::Impl::Serve() {
     said = serving_.load();
     health->SetServingStatus(said);
   } while (serving_.load() != said);
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-Status Coordinator::Impl::Stop() {
-  if (std::exchange(stopped_, true)) return Status::Ok();
+base::Status Coordinator::Impl::Stop() {
+  if (std::exchange(stopped_, true)) return base::Status::Ok();
   if (jobs_directory_.has_value()) jobs_directory_->Stop();
   intake_.BeginStop();
   if (server_ != nullptr) {
@@ -267,20 +270,20 @@ Status Coordinator::Impl::Stop() {
   loop_.reset();
   reads_.reset();
   storage_.reset();
-  return store_ == nullptr ? Status::Ok() : store_->Close();
+  return store_ == nullptr ? base::Status::Ok() : store_->Close();
 }
 
 // --- Coordinator ---
 
-Result<std::unique_ptr<Coordinator>> Coordinator::Start(CoordinatorOptions options) {
+base::Result<std::unique_ptr<Coordinator>> Coordinator::Start(CoordinatorOptions options) {
   auto impl = std::make_unique<Impl>(std::move(options));
-  if (Status status = impl->Start(); !status.ok()) return status;
+  if (base::Status status = impl->Start(); !status.ok()) return status;
   return std::unique_ptr<Coordinator>(new Coordinator(std::move(impl)));
 }
 
 Coordinator::Coordinator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Coordinator::~Coordinator() = default;
 std::string Coordinator::address() const { return impl_->address(); }
-Status Coordinator::Stop() { return impl_->Stop(); }
+base::Status Coordinator::Stop() { return impl_->Stop(); }
 
-}  // namespace assay
+}  // namespace assay::coordinator

@@ -23,7 +23,7 @@
 #include "core/cluster/cluster.h"
 #include "store/storage.h"
 
-namespace assay {
+namespace assay::coordinator {
 
 struct CoordinatorOptions {
   std::string listen = "127.0.0.1:8899";  // port 0: the system chooses a free one
@@ -31,23 +31,23 @@ struct CoordinatorOptions {
   std::string db;                         // database file; its directory must exist
   std::string port_file;  // file that gets host:port once the server answers; "": none
   std::string jobs_dir;   // directory of job files (jobs_directory.h); "": none
-  Settings settings;
+  core::Settings settings;
   // Milliseconds after which a connection that neither reads nor answers pings is closed.
-  Ms idle_timeout = 120'000;
+  core::Ms idle_timeout = 120'000;
   // Bytes of job signals that may be unwritten per subscriber. Further changes are conflated and
   // sent when the client has read.
   std::size_t subscriber_buffer = std::size_t{1} << 20;
   int fanout_workers = 0;  // 0: chosen by the number of processors
-  IntakeLimits limits;
+  control::IntakeLimits limits;
   // For tests that need a failing store: takes the real one and returns the one to use.
-  std::function<std::unique_ptr<Storage>(std::unique_ptr<Storage>)> wrap_storage;
+  std::function<std::unique_ptr<store::Storage>(std::unique_ptr<store::Storage>)> wrap_storage;
 };
 
 class Coordinator {
  public:
   // Returns once it serves. kInvalid: an option is wrong; kConflict: the port or the database is in
   // use.
-  static Result<std::unique_ptr<Coordinator>> Start(CoordinatorOptions options);
+  static base::Result<std::unique_ptr<Coordinator>> Start(CoordinatorOptions options);
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
@@ -58,7 +58,7 @@ class Coordinator {
   // Refuses new calls and streams, ends every stream with UNAVAILABLE, waits at most two seconds
   // for calls in progress and then cancels them, commits every accepted command and closes the
   // store. May be called again. Returns an error if closing the store failed.
-  Status Stop();
+  base::Status Stop();
 
  private:
   class Impl;
@@ -66,4 +66,4 @@ class Coordinator {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::coordinator

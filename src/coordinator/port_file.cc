@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstring>
 
-namespace assay {
+namespace assay::coordinator {
 
-Status WritePortFile(const std::string& file, const std::string& address) {
+base::Status WritePortFile(const std::string& file, const std::string& address) {
   const std::string beside = file + ".new." + std::to_string(getpid());
   const std::string line = address + "\n";
   const int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -21,8 +21,8 @@ Status WritePortFile(const std::string& file, const std::string& address) {
     if (error == 0 && std::rename(beside.c_str(), file.c_str()) != 0) error = errno;
     if (error != 0) unlink(beside.c_str());
   }
-  if (error == 0) return Status::Ok();
-  return InvalidError("cannot write the port file " + file + ": " + std::strerror(error));
+  if (error == 0) return base::Status::Ok();
+  return base::InvalidError("cannot write the port file " + file + ": " + std::strerror(error));
 }
 
-}  // namespace assay
+}  // namespace assay::coordinator

@@ -7,10 +7,10 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::coordinator {
 
 // Writes a temporary file beside `file` and renames it, so readers never see half a line. kInvalid
 // with the system's reason.
-Status WritePortFile(const std::string& file, const std::string& address);
+base::Status WritePortFile(const std::string& file, const std::string& address);
 
-}  // namespace assay
+}  // namespace assay::coordinator

@@ -17,7 +17,7 @@
 #include "core/model.h"
 #include "core/signal.h"
 
-namespace assay {
+namespace assay::core {
 
 // --- Records: state to be stored, not a log. Each replaces the stored value of its key. ---
 
@@ -113,7 +113,7 @@ struct PlannedPart {
 struct Answer {
   CallId call = 0;
   int code = 0;
-  Status status;
+  base::Status status;
   std::string text;
   RunId run = kNoRun;                                    // StressRequested, accepted; RunCancelled
   Executor executor = Executor::kAgent;                  // StressRequested
@@ -161,7 +161,7 @@ struct ReplayResult {
 struct EndStream {
   StreamId stream = 0;
   std::string job;  // "" when it was never attached
-  Status status;
+  base::Status status;
 };
 
 // Sends the signal to all subscribers of job signals.
@@ -180,7 +180,7 @@ struct ToAgent {
 };
 struct EndLink {
   LinkId link = 0;
-  Status status;
+  base::Status status;
 };
 using Effect = std::variant<Answer, AttachStream, PublishNotify, PublishResult, ReplayResult,
                             EndStream, PublishSignal, ForgetDeleted, ToAgent, EndLink>;
@@ -190,4 +190,4 @@ struct Output {
   std::vector<Effect> effects;
 };
 
-}  // namespace assay
+}  // namespace assay::core

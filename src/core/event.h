@@ -19,7 +19,7 @@
 #include "core/fleet_message.h"
 #include "core/model.h"
 
-namespace assay {
+namespace assay::core {
 
 using CallId = std::uint64_t;
 using StreamId = std::uint64_t;
@@ -96,8 +96,8 @@ struct JobApplied {
   // No value: the job keeps its state, but a new or pending job becomes running if its table is
   // ready; a new job without a ready table is pending.
   std::optional<JobState> state;
-  std::string table_text;                   // "" if the table is not ready
-  std::shared_ptr<const RankTable> table;   // parsed by the caller; never null
+  std::string table_text;                              // "" if the table is not ready
+  std::shared_ptr<const rank_table::RankTable> table;  // parsed by the caller; never null
   std::shared_ptr<const std::string> hccl;  // HcclJson() of the table, from the caller; never null
   std::string file;  // from the jobs directory: Fingerprint() of the file's content; else ""
 };
@@ -149,4 +149,4 @@ using Event = std::variant<StressRequested, Replied, StreamOpened, StreamClosed,
                            LinkClosed, JobApplied, JobStateSet, JobDeleted, JobFileGone,
                            JobFilesListed, ClientRegistered, RunCancelled, NodeForgotten, Ticked>;
 
-}  // namespace assay
+}  // namespace assay::core

@@ -15,7 +15,7 @@
 
 #include "core/model.h"
 
-namespace assay {
+namespace assay::core {
 
 inline constexpr std::uint32_t kFleetProtocol = 1;
 
@@ -103,4 +103,4 @@ struct Ack {
 };
 using CoordinatorMessage = std::variant<Welcome, Assign, Start, Cancel, Discard, Ack>;
 
-}  // namespace assay
+}  // namespace assay::core

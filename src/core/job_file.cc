@@ -11,7 +11,7 @@
 #include "rank_table/hccl_json.h"
 #include "rank_table/json_text.h"
 
-namespace assay {
+namespace assay::core {
 namespace {
 
 constexpr std::string_view kObject = "assay";
@@ -33,36 +33,36 @@ std::string Known() {
   return known;
 }
 
-std::string Value(const JsonScalar& value) {
-  if (value.type == JsonType::kNumber) return Shown(value.raw);
+std::string Value(const rank_table::JsonScalar& value) {
+  if (value.type == rank_table::JsonType::kNumber) return base::Shown(value.raw);
   return std::string(WithArticle(value.type));
 }
 
 // Reads the object at walker. Returns the error, or "", and sets *offset to its position.
-std::string ReadWords(JsonWalker& walker, JobSpec* spec, std::size_t* offset) {
+std::string ReadWords(rank_table::JsonWalker& walker, JobSpec* spec, std::size_t* offset) {
   *offset = walker.offset();
-  if (walker.type() == JsonType::kNull) return "";
-  if (walker.type() != JsonType::kObject) {
+  if (walker.type() == rank_table::JsonType::kNull) return "";
+  if (walker.type() != rank_table::JsonType::kObject) {
     return std::string(kObject) + " is " + Value(walker.Scalar()) + ", not an object";
   }
   std::string wrong;
-  walker.Members([&](std::string_view key, JsonWalker& member) {
+  walker.Members([&](std::string_view key, rank_table::JsonWalker& member) {
     *offset = member.offset();
     const auto* word = std::find_if(std::begin(kWords), std::end(kWords),
                                     [key](const Word& known) { return known.key == key; });
-    const std::string name = std::string(kObject) + "." + Shown(key);
+    const std::string name = std::string(kObject) + "." + base::Shown(key);
     if (word == std::end(kWords)) {
       wrong = name + " is not a known field; known fields are " + Known();
       return false;
     }
-    const JsonScalar value = member.Scalar();
+    const rank_table::JsonScalar value = member.Scalar();
     if (value.null()) return true;
-    if (value.type != JsonType::kString) {
+    if (value.type != rank_table::JsonType::kString) {
       wrong = name + " is " + Value(value) + ", not a string";
       return false;
     }
     std::string text = value.Text();
-    wrong = WordProblem(name, text).value_or("");
+    wrong = base::WordProblem(name, text).value_or("");
     spec->*(word->field) = std::move(text);
     return wrong.empty();
   });
@@ -73,29 +73,30 @@ std::string ReadWords(JsonWalker& walker, JobSpec* spec, std::size_t* offset) {
 std::string ReadSpec(std::string_view text, JobSpec* spec) {
   std::string wrong;
   std::size_t offset = 0;
-  JsonWalker(text).Members([&](std::string_view key, JsonWalker& value) {
+  rank_table::JsonWalker(text).Members([&](std::string_view key, rank_table::JsonWalker& value) {
     if (key != kObject) return true;
     wrong = ReadWords(value, spec, &offset);
     return false;
   });
-  return wrong.empty() ? "" : "line " + std::to_string(LineAt(text, offset)) + ": " + wrong;
+  return wrong.empty() ? ""
+                       : "line " + std::to_string(rank_table::LineAt(text, offset)) + ": " + wrong;
 }
 
 }  // namespace
 
 JobFileReading ReadJobFile(std::string_view job, std::string text, std::string_view path,
-                           const RankTableLimits& limits) {
+                           const rank_table::RankTableLimits& limits) {
   JobFileReading reading;
-  TableReading table = ReadRankTable(text, path, limits);
+  rank_table::TableReading table = rank_table::ReadRankTable(text, path, limits);
   reading.error = std::move(table.error);
-  if (table.verdict == TableVerdict::kReject) return reading;
+  if (table.verdict == rank_table::TableVerdict::kReject) return reading;
   if (IsUnfinished(table, text)) {
     reading.verdict = JobFileVerdict::kUnfinished;
     return reading;
   }
   reading.job.spec.id = std::string(job);
   if (std::string wrong = ReadSpec(text, &reading.job.spec); !wrong.empty()) {
-    reading.error = ShownEnd(path, kPathBytes) + ": " + wrong;
+    reading.error = base::ShownEnd(path, kPathBytes) + ": " + wrong;
     return reading;
   }
   reading.verdict = JobFileVerdict::kTake;
@@ -107,13 +108,14 @@ JobFileReading ReadJobFile(std::string_view job, std::string text, std::string_v
   return reading;
 }
 
-bool IsUnfinished(const TableReading& reading, std::string_view text) {
-  return !reading.accepted() && (IsBlank(text) || CheckJson(text).has_value());
+bool IsUnfinished(const rank_table::TableReading& reading, std::string_view text) {
+  return !reading.accepted() &&
+         (rank_table::IsBlank(text) || rank_table::CheckJson(text).has_value());
 }
 
-void SetTable(TableReading&& reading, std::string&& text, JobApplied* job) {
+void SetTable(rank_table::TableReading&& reading, std::string&& text, JobApplied* job) {
   if (reading.accepted()) job->table_text = std::move(text);
-  job->table = std::make_shared<const RankTable>(std::move(reading.table));
+  job->table = std::make_shared<const rank_table::RankTable>(std::move(reading.table));
   job->hccl = std::make_shared<const std::string>(HcclJson(job->table_text, *job->table));
 }
 
@@ -130,4 +132,4 @@ std::string Fingerprint(std::string_view text) {
   return print;
 }
 
-}  // namespace assay
+}  // namespace assay::core

@@ -12,7 +12,7 @@
 #include "core/model.h"
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::core {
 
 enum class JobFileVerdict {
   kTake,
@@ -30,18 +30,18 @@ struct JobFileReading {
 // text: the content of the job's file. path: the file, for errors. A table with the status
 // initializing makes a pending job.
 JobFileReading ReadJobFile(std::string_view job, std::string text, std::string_view path,
-                           const RankTableLimits& limits = {});
+                           const rank_table::RankTableLimits& limits = {});
 
 // Whether a table that is not ready was read too early: it is empty or truncated. Otherwise the
 // table is complete JSON with the status initializing, and the job is pending.
 // REQUIRES: the table is not rejected.
-bool IsUnfinished(const TableReading& reading, std::string_view text);
+bool IsUnfinished(const rank_table::TableReading& reading, std::string_view text);
 
 // Sets the job's table, and its text if the table is accepted.
 // REQUIRES: the table is accepted, or its status is initializing.
-void SetTable(TableReading&& reading, std::string&& text, JobApplied* job);
+void SetTable(rank_table::TableReading&& reading, std::string&& text, JobApplied* job);
 
 // A fingerprint that differs between contents of a file; never empty.
 std::string Fingerprint(std::string_view text);
 
-}  // namespace assay
+}  // namespace assay::core

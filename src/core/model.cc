@@ -2,7 +2,7 @@
 
 #include <span>
 
-namespace assay {
+namespace assay::core {
 namespace {
 
 constexpr std::string_view kJobStates[] = {"pending", "running", "complete", "failed"};
@@ -33,4 +33,4 @@ std::optional<PartState> PartStateFromName(std::string_view name) {
   return FromName<PartState>(kPartStates, name);
 }
 
-}  // namespace assay
+}  // namespace assay::core

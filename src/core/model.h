@@ -19,7 +19,7 @@
 #include "core/run_state.h"
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::core {
 
 using Ms = std::int64_t;
 using RunId = std::int64_t;
@@ -47,8 +47,9 @@ struct JobSpec {
 struct Job {
   JobSpec spec;
   JobState state = JobState::kPending;
-  std::string table_text;                   // as applied; "" while the table is not ready
-  std::shared_ptr<const RankTable> table;   // never null; no ranks while the table is not ready
+  std::string table_text;  // as applied; "" while the table is not ready
+  std::shared_ptr<const rank_table::RankTable>
+      table;                                // never null; no ranks while the table is not ready
   std::shared_ptr<const std::string> hccl;  // HcclJson() of the table; never null; derived
   Ms created = 0;
   Ms updated = 0;
@@ -191,4 +192,4 @@ struct Durable {
   RunId next_run = 1;
 };
 
-}  // namespace assay
+}  // namespace assay::core

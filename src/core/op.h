@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-namespace assay {
+namespace assay::core {
 
 enum class Op : std::uint8_t { kAic = 0, kP2p = 1 };
 inline constexpr Op kAllOps[] = {Op::kAic, Op::kP2p};
@@ -65,4 +65,4 @@ constexpr std::optional<OutcomeCode> OutcomeCodeFromInt(std::int64_t value) {
   return static_cast<OutcomeCode>(value);
 }
 
-}  // namespace assay
+}  // namespace assay::core

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace assay {
+namespace assay::core {
 namespace {
 
 using S = RunState;
@@ -106,4 +106,4 @@ std::string RunTableMarkdown() {
   return text;
 }
 
-}  // namespace assay
+}  // namespace assay::core

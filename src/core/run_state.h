@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay {
+namespace assay::core {
 
 enum class RunState : std::uint8_t {
   kAccepted,    // recorded; no executor has been notified
@@ -64,4 +64,4 @@ std::optional<RunState> RunMove(RunState state, RunTrigger trigger);
 
 std::string RunTableMarkdown();
 
-}  // namespace assay
+}  // namespace assay::core

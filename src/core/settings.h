@@ -11,7 +11,7 @@
 
 #include "core/model.h"
 
-namespace assay {
+namespace assay::core {
 
 struct Settings {
   Ms aic_deadline = 300'000;
@@ -41,4 +41,4 @@ struct Settings {
   Ms resume_grace = 10'000;
 };
 
-}  // namespace assay
+}  // namespace assay::core

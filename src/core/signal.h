@@ -10,7 +10,7 @@
 
 #include "core/model.h"
 
-namespace assay {
+namespace assay::core {
 
 struct Signal {
   JobSpec job;
@@ -25,4 +25,4 @@ struct Signal {
 };
 using SignalPtr = std::shared_ptr<const Signal>;
 
-}  // namespace assay
+}  // namespace assay::core

@@ -69,7 +69,7 @@ struct P2pGroup {
 // The outcome of an op. The detail describes what was done or found. A driver returns kFaulty only
 // if it has shown a hardware fault, and kNotRun always with the reason.
 struct OpReport {
-  OutcomeCode code = OutcomeCode::kOk;
+  core::OutcomeCode code = core::OutcomeCode::kOk;
   std::string detail;
 };
 
@@ -95,7 +95,7 @@ class Device {
   // Called on every member before RunP2p. Returns the data that the peers need to connect to this
   // member (opaque bytes, at most 64 KiB, may be empty). The resources it sets up live until RunP2p
   // has returned or the process ends.
-  virtual Result<std::string> PrepareP2p(const P2pGroup& group) = 0;
+  virtual base::Result<std::string> PrepareP2p(const P2pGroup& group) = 0;
 
   // `blobs[i]` is the result of PrepareP2p on members[i].
   // REQUIRES: PrepareP2p with the same group succeeded.
@@ -108,10 +108,10 @@ class Driver {
   virtual ~Driver() = default;
 
   virtual std::string name() const = 0;
-  virtual Result<std::vector<DeviceInfo>> Inventory() = 0;
+  virtual base::Result<std::vector<DeviceInfo>> Inventory() = 0;
 
   // At most one device per process.
-  virtual Result<std::unique_ptr<Device>> Open(std::int32_t device) = 0;
+  virtual base::Result<std::unique_ptr<Device>> Open(std::int32_t device) = 0;
 
   // Reads the device's voltage and restores it if the driver can. Must also work in a process that
   // has not opened the device, because the process that had may be dead.
@@ -120,6 +120,6 @@ class Driver {
 
 // Creates the driver that `options` names. An error names the wrong option and the allowed values.
 // Opens no device, so it is cheap enough for checking flags.
-Result<std::unique_ptr<Driver>> Make(const Options& options);
+base::Result<std::unique_ptr<Driver>> Make(const Options& options);
 
 }  // namespace assay::driver

@@ -43,7 +43,7 @@ void FrameDecoder::Append(std::string_view bytes) {
   buffer_ += bytes;
 }
 
-Result<std::optional<Frame>> FrameDecoder::Next() {
+base::Result<std::optional<Frame>> FrameDecoder::Next() {
   if (!error_.ok()) return error_;
   const std::string_view bytes = std::string_view(buffer_).substr(begin_);
   if (bytes.size() < kFrameHeaderBytes) return std::optional<Frame>();
@@ -51,13 +51,13 @@ Result<std::optional<Frame>> FrameDecoder::Next() {
   std::uint32_t size = 0;
   for (unsigned i = 0; i < 4; ++i) size |= std::uint32_t{byte(i)} << (8 * i);
   if (byte(4) != kMark || byte(7) != 0) {
-    error_ = InvalidError("not a frame: " + Hex(bytes));
+    error_ = base::InvalidError("not a frame: " + Hex(bytes));
   } else if (byte(5) != kFrameVersion) {
-    error_ = InvalidError("frame of version " + std::to_string(byte(5)) + ", expected " +
-                          std::to_string(kFrameVersion));
+    error_ = base::InvalidError("frame of version " + std::to_string(byte(5)) + ", expected " +
+                                std::to_string(kFrameVersion));
   } else if (size > kFramePayloadMax) {
-    error_ = InvalidError("frame of " + std::to_string(size) + " bytes, at most " +
-                          std::to_string(kFramePayloadMax) + " are allowed");
+    error_ = base::InvalidError("frame of " + std::to_string(size) + " bytes, at most " +
+                                std::to_string(kFramePayloadMax) + " are allowed");
   }
   if (!error_.ok()) {
     buffer_ = {};

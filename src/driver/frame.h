@@ -45,12 +45,12 @@ class FrameDecoder {
 
   // The next complete frame; nullopt if it needs more bytes; kInvalid names what is wrong with the
   // bytes.
-  Result<std::optional<Frame>> Next();
+  base::Result<std::optional<Frame>> Next();
 
  private:
   std::string buffer_;
   std::size_t begin_ = 0;  // start of the unconsumed bytes in buffer_
-  Status error_;
+  base::Status error_;
 };
 
 }  // namespace assay::driver

@@ -24,8 +24,8 @@ class Writer {
   }
   void Put(std::int32_t value) { PutU32(static_cast<std::uint32_t>(value)); }
   void Put(bool value) { out_ += value ? '\1' : '\0'; }
-  void Put(Op value) { out_ += static_cast<char>(value); }
-  void Put(OutcomeCode value) { out_ += static_cast<char>(value); }
+  void Put(core::Op value) { out_ += static_cast<char>(value); }
+  void Put(core::OutcomeCode value) { out_ += static_cast<char>(value); }
   void Put(const std::string& value) {
     PutU32(static_cast<std::uint32_t>(value.size()));
     out_ += value;
@@ -82,15 +82,15 @@ class Reader {
     if (byte > 1) ok_ = false;
     *value = byte == 1;
   }
-  void Get(Op* value) {
-    const auto op = OpFromWire(U8());
+  void Get(core::Op* value) {
+    const auto op = core::OpFromWire(U8());
     if (!op) ok_ = false;
-    *value = op.value_or(Op::kAic);
+    *value = op.value_or(core::Op::kAic);
   }
-  void Get(OutcomeCode* value) {
-    const auto code = OutcomeCodeFromInt(U8());
+  void Get(core::OutcomeCode* value) {
+    const auto code = core::OutcomeCodeFromInt(U8());
     if (!code) ok_ = false;
-    *value = code.value_or(OutcomeCode::kNotRun);
+    *value = code.value_or(core::OutcomeCode::kNotRun);
   }
   void Get(std::string* value) { *value = std::string(Bytes(U32())); }
   void Get(P2pMember* value) { (*this)(value->rank, value->device); }
@@ -108,32 +108,32 @@ class Reader {
 };
 
 template <class Variant>
-Result<std::string> EncodeVariant(const Variant& message, std::uint8_t base) {
+base::Result<std::string> EncodeVariant(const Variant& message, std::uint8_t base) {
   Writer writer;
   std::visit([&](const auto& body) { std::remove_cvref_t<decltype(body)>::Fields(body, writer); },
              message);
   const std::string payload = writer.Take();
   if (payload.size() > kFramePayloadMax) {
-    return ExhaustedError("a message of " + std::to_string(payload.size()) +
-                          " bytes does not fit into a frame of at most " +
-                          std::to_string(kFramePayloadMax));
+    return base::ExhaustedError("a message of " + std::to_string(payload.size()) +
+                                " bytes does not fit into a frame of at most " +
+                                std::to_string(kFramePayloadMax));
   }
   return EncodeFrame(static_cast<std::uint8_t>(base + message.index()), payload);
 }
 
 template <class Variant, std::size_t kIndex = 0>
-Result<Variant> DecodeAt(std::size_t index, const Frame& frame) {
+base::Result<Variant> DecodeAt(std::size_t index, const Frame& frame) {
   if constexpr (kIndex == std::variant_size_v<Variant>) {
-    return InvalidError("frame of unknown type " + std::to_string(frame.type));
+    return base::InvalidError("frame of unknown type " + std::to_string(frame.type));
   } else {
     if (index != kIndex) return DecodeAt<Variant, kIndex + 1>(index, frame);
     std::variant_alternative_t<kIndex, Variant> body;
     Reader reader(frame.payload);
     decltype(body)::Fields(body, reader);
     if (!reader.ok() || !reader.AtEnd()) {
-      return InvalidError("frame of type " + std::to_string(frame.type) + " with " +
-                          std::to_string(frame.payload.size()) +
-                          " bytes that are not a valid message of that type");
+      return base::InvalidError("frame of type " + std::to_string(frame.type) + " with " +
+                                std::to_string(frame.payload.size()) +
+                                " bytes that are not a valid message of that type");
     }
     return Variant(std::move(body));
   }
@@ -146,16 +146,16 @@ std::size_t Index(std::uint8_t type, std::uint8_t base) {
 
 }  // namespace
 
-Result<std::string> Encode(const ToWorker& message) {
+base::Result<std::string> Encode(const ToWorker& message) {
   return EncodeVariant(message, kToWorkerBase);
 }
-Result<std::string> Encode(const FromWorker& message) {
+base::Result<std::string> Encode(const FromWorker& message) {
   return EncodeVariant(message, kFromWorkerBase);
 }
-Result<ToWorker> DecodeToWorker(const Frame& frame) {
+base::Result<ToWorker> DecodeToWorker(const Frame& frame) {
   return DecodeAt<ToWorker>(Index(frame.type, kToWorkerBase), frame);
 }
-Result<FromWorker> DecodeFromWorker(const Frame& frame) {
+base::Result<FromWorker> DecodeFromWorker(const Frame& frame) {
   return DecodeAt<FromWorker>(Index(frame.type, kFromWorkerBase), frame);
 }
 

@@ -101,14 +101,14 @@ struct DeviceOpened {
   }
 };
 struct OpStarted {
-  Op op = Op::kAic;
+  core::Op op = core::Op::kAic;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit(self.op);
   }
 };
 struct OpProgress {
-  Op op = Op::kAic;
+  core::Op op = core::Op::kAic;
   std::int32_t percent = 0;
   std::string text;
   template <class Self, class Visit>
@@ -117,8 +117,8 @@ struct OpProgress {
   }
 };
 struct OpDone {
-  Op op = Op::kAic;
-  OutcomeCode code = OutcomeCode::kOk;
+  core::Op op = core::Op::kAic;
+  core::OutcomeCode code = core::OutcomeCode::kOk;
   std::string detail;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -145,11 +145,11 @@ using FromWorker =
     std::variant<DevicesListed, DeviceOpened, OpStarted, OpProgress, OpDone, P2pPrepared, MadeSafe>;
 
 // A complete frame. kExhausted: the payload would exceed kFramePayloadMax.
-Result<std::string> Encode(const ToWorker& message);
-Result<std::string> Encode(const FromWorker& message);
+base::Result<std::string> Encode(const ToWorker& message);
+base::Result<std::string> Encode(const FromWorker& message);
 
 // kInvalid names the frame's type and the mistake.
-Result<ToWorker> DecodeToWorker(const Frame& frame);
-Result<FromWorker> DecodeFromWorker(const Frame& frame);
+base::Result<ToWorker> DecodeToWorker(const Frame& frame);
+base::Result<FromWorker> DecodeFromWorker(const Frame& frame);
 
 }  // namespace assay::driver

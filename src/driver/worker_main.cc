@@ -45,10 +45,10 @@ class Worker : public Progress {
   int Loop() {
     std::array<char, 16 << 10> chunk;
     while (!quit_) {
-      Result<std::optional<Frame>> frame = decoder_.Next();
+      base::Result<std::optional<Frame>> frame = decoder_.Next();
       if (!frame.ok()) return BadFrame(frame.status());
       if (frame->has_value()) {
-        Result<ToWorker> message = DecodeToWorker(**frame);
+        base::Result<ToWorker> message = DecodeToWorker(**frame);
         if (!message.ok()) return BadFrame(message.status());
         std::visit([this](auto& body) { Do(std::move(body)); }, *message);
         continue;
@@ -67,18 +67,18 @@ class Worker : public Progress {
     const auto now = std::chrono::steady_clock::now();
     if (now - reported_ < kProgressEvery) return;
     reported_ = now;
-    Send(OpProgress{op_, percent, Printable(text, kTextBytesMax)});
+    Send(OpProgress{op_, percent, base::Printable(text, kTextBytesMax)});
   }
 
  private:
-  static int BadFrame(const Status& status) {
+  static int BadFrame(const base::Status& status) {
     std::fprintf(stderr, "worker: invalid message from the agent: %s\n", status.text().c_str());
     return kWorkerBadFrame;
   }
 
   void Send(const FromWorker& message) {
     // Cannot fail: the callers limit texts and blobs, and the options bound device lists.
-    Result<std::string> frame = Encode(message);
+    base::Result<std::string> frame = Encode(message);
     if (!frame.ok()) {
       std::fprintf(stderr, "worker: %s\n", frame.status().text().c_str());
       _exit(kWorkerBadFrame);
@@ -111,7 +111,7 @@ class Worker : public Progress {
   void Do(Start message) {
     message.options.frame_fd = out_fd_;
     start_error_ = CatchInto([&] {
-      Result<std::unique_ptr<Driver>> made = Make(message.options);
+      base::Result<std::unique_ptr<Driver>> made = Make(message.options);
       if (!made.ok()) return made.status().text();
       driver_ = *std::move(made);
       return std::string();
@@ -124,13 +124,13 @@ class Worker : public Progress {
     if (answer.error.empty()) {
       answer.error = CatchInto([&] {
         answer.driver = driver_->name();
-        Result<std::vector<DeviceInfo>> devices = driver_->Inventory();
+        base::Result<std::vector<DeviceInfo>> devices = driver_->Inventory();
         if (!devices.ok()) return devices.status().text();
         answer.devices = *std::move(devices);
         return std::string();
       });
     }
-    answer.error = Printable(answer.error, kTextBytesMax);
+    answer.error = base::Printable(answer.error, kTextBytesMax);
     Send(answer);
   }
 
@@ -139,18 +139,18 @@ class Worker : public Progress {
     if (error.empty() && device_ != nullptr) error = "this worker already has an open device";
     if (error.empty()) {
       error = CatchInto([&] {
-        Result<std::unique_ptr<Device>> opened = driver_->Open(message.device);
+        base::Result<std::unique_ptr<Device>> opened = driver_->Open(message.device);
         if (!opened.ok()) return opened.status().text();
         device_ = *std::move(opened);
         return std::string();
       });
     }
-    Send(DeviceOpened{Printable(error, kTextBytesMax)});
+    Send(DeviceOpened{base::Printable(error, kTextBytesMax)});
   }
 
   template <class Fn>
-  void RunOp(Op op, std::string error, Fn fn) {
-    OpReport report{OutcomeCode::kNotRun, std::move(error)};
+  void RunOp(core::Op op, std::string error, Fn fn) {
+    OpReport report{core::OutcomeCode::kNotRun, std::move(error)};
     if (report.detail.empty()) {
       op_ = op;
       Send(OpStarted{op});
@@ -158,13 +158,13 @@ class Worker : public Progress {
         report = fn();
         return std::string();
       });
-      if (!thrown.empty()) report = {OutcomeCode::kNotRun, thrown};
+      if (!thrown.empty()) report = {core::OutcomeCode::kNotRun, thrown};
     }
-    Send(OpDone{op, report.code, Printable(report.detail, kTextBytesMax)});
+    Send(OpDone{op, report.code, base::Printable(report.detail, kTextBytesMax)});
   }
 
   void Do(RunAic) {
-    RunOp(Op::kAic, DeviceError(), [this] { return device_->RunAic(this); });
+    RunOp(core::Op::kAic, DeviceError(), [this] { return device_->RunAic(this); });
   }
 
   static bool IsValid(const P2pGroup& group) {
@@ -179,7 +179,7 @@ class Worker : public Progress {
     }
     if (answer.error.empty()) {
       answer.error = CatchInto([&] {
-        Result<std::string> blob = device_->PrepareP2p(message.group);
+        base::Result<std::string> blob = device_->PrepareP2p(message.group);
         if (!blob.ok()) return blob.status().text();
         if (blob->size() > kBlobBytesMax) {
           return "the driver returned " + std::to_string(blob->size()) +
@@ -190,7 +190,7 @@ class Worker : public Progress {
         return std::string();
       });
     }
-    answer.error = Printable(answer.error, kTextBytesMax);
+    answer.error = base::Printable(answer.error, kTextBytesMax);
     Send(answer);
   }
 
@@ -201,7 +201,7 @@ class Worker : public Progress {
       error = "the p2p test was not prepared with this group";
     }
     prepared_.reset();
-    RunOp(Op::kP2p, std::move(error),
+    RunOp(core::Op::kP2p, std::move(error),
           [&] { return device_->RunP2p(message.group, message.blobs, this); });
   }
 
@@ -215,7 +215,7 @@ class Worker : public Progress {
       });
       if (!thrown.empty()) answer = {true, thrown};
     }
-    answer.detail = Printable(answer.detail, kTextBytesMax);
+    answer.detail = base::Printable(answer.detail, kTextBytesMax);
     Send(answer);
   }
 
@@ -228,7 +228,7 @@ class Worker : public Progress {
   std::unique_ptr<Driver> driver_;
   std::unique_ptr<Device> device_;  // destroyed before the driver
   std::optional<P2pGroup> prepared_;
-  Op op_ = Op::kAic;  // the running op
+  core::Op op_ = core::Op::kAic;  // the running op
   std::chrono::steady_clock::time_point reported_{};
   bool quit_ = false;
 };

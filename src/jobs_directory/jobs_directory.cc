@@ -21,19 +21,19 @@
 #include "base/text.h"
 #include "base/thread.h"
 
-namespace assay {
+namespace assay::jobs_directory {
 namespace {
 
-constexpr Ms kWatchRetry = 1000;
-constexpr Ms kScanEvery = 10'000;
-constexpr Ms kModifiedDelay = 200;  // so that a file is not read after every single write
-constexpr int kLooksAtOnce = 64;    // files read before answers and notices are handled again
+constexpr core::Ms kWatchRetry = 1000;
+constexpr core::Ms kScanEvery = 10'000;
+constexpr core::Ms kModifiedDelay = 200;  // so that a file is not read after every single write
+constexpr int kLooksAtOnce = 64;          // files read before answers and notices are handled again
 constexpr std::string_view kSuffix = ".json";
 constexpr std::uint32_t kMask = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO |
                                 IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF |
                                 IN_MOVE_SELF | IN_ONLYDIR;
 
-Ms SteadyNow() {
+core::Ms SteadyNow() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -50,7 +50,7 @@ std::string_view MeantBy(std::string_view name) {
 // The job that a file of that name describes; "": none.
 std::string JobOf(std::string_view name) {
   const std::string_view id = MeantBy(name);
-  return IdProblem("job", id) ? "" : std::string(id);
+  return base::IdProblem("job", id) ? "" : std::string(id);
 }
 
 FileStamp StampOf(const struct stat& file) {
@@ -60,13 +60,14 @@ FileStamp StampOf(const struct stat& file) {
   return {file.st_dev, file.st_ino, file.st_size, ns(file.st_mtim), ns(file.st_ctim)};
 }
 
-void SetCall(CallId call, Event* event) {
-  const Caller caller{"the jobs directory", "coordinator"};
+void SetCall(core::CallId call, core::Event* event) {
+  const core::Caller caller{"the jobs directory", "coordinator"};
   std::visit(
       [&](auto& order) {
         using Kind = std::decay_t<decltype(order)>;
-        if constexpr (std::is_same_v<Kind, JobApplied> || std::is_same_v<Kind, JobFileGone> ||
-                      std::is_same_v<Kind, JobFilesListed>) {
+        if constexpr (std::is_same_v<Kind, core::JobApplied> ||
+                      std::is_same_v<Kind, core::JobFileGone> ||
+                      std::is_same_v<Kind, core::JobFilesListed>) {
           order.call = call;
           order.caller = caller;
         }
@@ -95,43 +96,45 @@ std::string ReadAll(int file, std::size_t max, std::string* text) {
 
 // An event posted to the control loop. The directory's thread creates it, the loop's thread answers
 // it; it deletes itself.
-class JobsDirectory::Order final : public PendingCall {
+class JobsDirectory::Order final : public control::PendingCall {
  public:
   Order(JobsDirectory* directory, std::string job) : directory_(directory), job_(std::move(job)) {
     directory->orders_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  void Answered(Answer&& answer) override { End(std::make_unique<Answer>(std::move(answer))); }
-  void Failed(const Status&) override { End(nullptr); }
+  void Answered(core::Answer&& answer) override {
+    End(std::make_unique<core::Answer>(std::move(answer)));
+  }
+  void Failed(const base::Status&) override { End(nullptr); }
 
  private:
   ~Order() = default;
-  void End(std::unique_ptr<Answer> answer) {
+  void End(std::unique_ptr<core::Answer> answer) {
     JobsDirectory* const directory = directory_;
-    Intake* const intake = directory->intake_;
+    control::Intake* const intake = directory->intake_;
     (void)directory->answers_.Post({std::move(job_), std::move(answer)});
     delete this;
     // Stop waits for this count, too: when it has seen the answer, this thread may still be inside
     // Post of the directory's mailbox.
     directory->orders_.fetch_sub(1, std::memory_order_release);
-    intake->Left(Intake::Guest::kCall);
+    intake->Left(control::Intake::Guest::kCall);
   }
 
   JobsDirectory* const directory_;
   std::string job_;
 };
 
-JobsDirectory::JobsDirectory(std::string folder, Intake* intake)
+JobsDirectory::JobsDirectory(std::string folder, control::Intake* intake)
     : folder_(std::move(folder)), intake_(intake), desk_(folder_) {}
 
-Status JobsDirectory::Start() {
+base::Status JobsDirectory::Start() {
   inotify_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (inotify_ < 0) {
-    LogWarn("jobs directory " + folder_ + ": cannot watch for changes (" + Why() +
-            "; see fs.inotify.max_user_instances); scanning it every " + Seconds(kScanEvery) +
-            " instead");
+    base::LogWarn("jobs directory " + folder_ + ": cannot watch for changes (" + Why() +
+                  "; see fs.inotify.max_user_instances); scanning it every " +
+                  base::Seconds(kScanEvery) + " instead");
   }
-  return StartThread(&thread_, "the jobs directory", "jobs-directory", [this] { Run(); });
+  return base::StartThread(&thread_, "the jobs directory", "jobs-directory", [this] { Run(); });
 }
 
 void JobsDirectory::Stop() {
@@ -144,7 +147,7 @@ void JobsDirectory::Stop() {
 
 void JobsDirectory::Run() {
   while (!stopping_.load()) {
-    const Ms now = SteadyNow();
+    const core::Ms now = SteadyNow();
     Watch(now);
     if (directory_ >= 0 && now >= next_scan_) Scan(now);
     TakeAnswers(now);
@@ -164,23 +167,24 @@ void JobsDirectory::Run() {
   while (orders_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
 }
 
-int JobsDirectory::WaitMs(Ms now) const {
-  if (directory_ < 0) return static_cast<int>(std::clamp<Ms>(next_watch_ - now, 0, kWatchRetry));
-  Ms next = next_scan_;
+int JobsDirectory::WaitMs(core::Ms now) const {
+  if (directory_ < 0)
+    return static_cast<int>(std::clamp<core::Ms>(next_watch_ - now, 0, kWatchRetry));
+  core::Ms next = next_scan_;
   if (const auto due = desk_.NextDue()) next = std::min(next, *due);
-  return static_cast<int>(std::clamp<Ms>(next - now, 0, kScanEvery));
+  return static_cast<int>(std::clamp<core::Ms>(next - now, 0, kScanEvery));
 }
 
-void JobsDirectory::Say(Ms now) {
+void JobsDirectory::Say(core::Ms now) {
   for (const JobFileDesk::Line& line : desk_.TakeLines(now)) {
-    Log(line.warning ? LogLevel::kWarn : LogLevel::kInfo, line.text);
+    Log(line.warning ? base::LogLevel::kWarn : base::LogLevel::kInfo, line.text);
   }
 }
 
 void JobsDirectory::SayOnce(const std::string& text) {
   if (said_ == text) return;
   said_ = text;
-  LogWarn("jobs directory " + folder_ + ": " + text);
+  base::LogWarn("jobs directory " + folder_ + ": " + text);
 }
 
 // Logs, once per name and for at most kSaid names, a file whose name is not a valid job id.
@@ -188,14 +192,14 @@ void JobsDirectory::SayStrange(std::string_view name) {
   constexpr std::size_t kSaid = 100;
   const std::string_view id = MeantBy(name);
   if (id.empty() || strange_.size() == kSaid || !strange_.emplace(name).second) return;
-  const auto problem = IdProblem("job", id);
-  LogWarn("jobs directory " + folder_ + ": file " + Quoted(name) +
-          " is ignored: " + problem.value_or(""));
+  const auto problem = base::IdProblem("job", id);
+  base::LogWarn("jobs directory " + folder_ + ": file " + base::Quoted(name) +
+                " is ignored: " + problem.value_or(""));
 }
 
 // --- The directory itself ---
 
-void JobsDirectory::Watch(Ms now) {
+void JobsDirectory::Watch(core::Ms now) {
   if (directory_ >= 0 || now < next_watch_) return;
   next_watch_ = now + kWatchRetry;
   const int directory = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
@@ -206,13 +210,15 @@ void JobsDirectory::Watch(Ms now) {
   if (inotify_ >= 0) {
     watch_ = inotify_add_watch(inotify_, folder_.c_str(), kMask);
     if (watch_ < 0) {
-      LogWarn("jobs directory " + folder_ + ": cannot watch for changes (" + Why() +
-              "; see fs.inotify.max_user_watches); scanning it every " + Seconds(kScanEvery));
+      base::LogWarn("jobs directory " + folder_ + ": cannot watch for changes (" + Why() +
+                    "; see fs.inotify.max_user_watches); scanning it every " +
+                    base::Seconds(kScanEvery));
     }
   }
   directory_ = directory;
   next_scan_ = now;
-  if (!std::exchange(said_, {}).empty()) LogInfo("jobs directory " + folder_ + " is available");
+  if (!std::exchange(said_, {}).empty())
+    base::LogInfo("jobs directory " + folder_ + " is available");
 }
 
 void JobsDirectory::Unwatch() {
@@ -228,7 +234,7 @@ bool JobsDirectory::Replaced() const {
          open_one.st_dev != named.st_dev || open_one.st_ino != named.st_ino;
 }
 
-void JobsDirectory::Scan(Ms now) {
+void JobsDirectory::Scan(core::Ms now) {
   if (Replaced()) {
     Unwatch();
     next_watch_ = now;
@@ -263,7 +269,7 @@ void JobsDirectory::Scan(Ms now) {
   desk_.Scanned(files, now);
 }
 
-void JobsDirectory::TakeNotices(Ms now) {
+void JobsDirectory::TakeNotices(core::Ms now) {
   if (inotify_ < 0) return;
   alignas(inotify_event) std::array<char, 64 * 1024> buffer;
   for (;;) {
@@ -281,7 +287,7 @@ void JobsDirectory::TakeNotices(Ms now) {
   }
 }
 
-void JobsDirectory::TakeNotice(std::uint32_t mask, const char* name, Ms now) {
+void JobsDirectory::TakeNotice(std::uint32_t mask, const char* name, core::Ms now) {
   if ((mask & (IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF)) != 0) {
     if ((mask & IN_IGNORED) != 0) watch_ = -1;
     Unwatch();
@@ -300,7 +306,7 @@ void JobsDirectory::TakeNotice(std::uint32_t mask, const char* name, Ms now) {
 // --- Its files ---
 
 FileFound JobsDirectory::Look(const std::string& name) const {
-  constexpr std::size_t kMax = RankTableLimits().bytes;
+  constexpr std::size_t kMax = rank_table::RankTableLimits().bytes;
   struct stat file {};
   // Check the type before opening: opening a device may have side effects.
   if (fstatat(directory_, name.c_str(), &file, 0) != 0) {
@@ -329,7 +335,7 @@ FileFound JobsDirectory::Look(const std::string& name) const {
   return found;
 }
 
-void JobsDirectory::LookAndTell(Ms now) {
+void JobsDirectory::LookAndTell(core::Ms now) {
   if (directory_ < 0) return;
   if (auto listing = desk_.Listing(now)) Tell("", std::move(*listing), now);
   for (int looks = 0; looks < kLooksAtOnce && !stopping_.load(); ++looks) {
@@ -340,16 +346,16 @@ void JobsDirectory::LookAndTell(Ms now) {
   }
 }
 
-void JobsDirectory::Tell(const std::string& job, Event&& event, Ms now) {
-  if (!intake_->AdmitCommand().ok() || !intake_->Admit(Intake::Guest::kCall).ok()) {
+void JobsDirectory::Tell(const std::string& job, core::Event&& event, core::Ms now) {
+  if (!intake_->AdmitCommand().ok() || !intake_->Admit(control::Intake::Guest::kCall).ok()) {
     return desk_.Failed(job, now);
   }
-  const CallId call = intake_->NextId();
+  const core::CallId call = intake_->NextId();
   SetCall(call, &event);
   intake_->PostCall(call, new Order(this, job), std::move(event));
 }
 
-void JobsDirectory::TakeAnswers(Ms now) {
+void JobsDirectory::TakeAnswers(core::Ms now) {
   std::vector<Answered> answers;
   answers_.Drain(&answers, 1000);
   for (Answered& answered : answers) {
@@ -361,4 +367,4 @@ void JobsDirectory::TakeAnswers(Ms now) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::jobs_directory

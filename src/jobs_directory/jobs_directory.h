@@ -26,18 +26,18 @@
 #include "lockfree/mailbox.h"
 #include "lockfree/wake_event.h"
 
-namespace assay {
+namespace assay::jobs_directory {
 
 class JobsDirectory {
  public:
   // The intake outlives this object. The control loop must answer until Stop has returned.
-  JobsDirectory(std::string folder, Intake* intake);
+  JobsDirectory(std::string folder, control::Intake* intake);
   ~JobsDirectory() { Stop(); }
   JobsDirectory(const JobsDirectory&) = delete;
   JobsDirectory& operator=(const JobsDirectory&) = delete;
 
   // Fails when the system cannot create a thread. The directory need not exist yet.
-  Status Start();
+  base::Status Start();
   // Stops watching and returns when all posted events are answered. May be called again.
   void Stop();
 
@@ -45,42 +45,42 @@ class JobsDirectory {
   class Order;
   struct Answered {
     std::string job;
-    std::unique_ptr<Answer> answer;  // null: the call failed
+    std::unique_ptr<core::Answer> answer;  // null: the call failed
   };
 
   void Run();
-  void Watch(Ms now);
+  void Watch(core::Ms now);
   bool Replaced() const;
   void Unwatch();
-  void Scan(Ms now);
-  void TakeNotices(Ms now);
-  void TakeNotice(std::uint32_t mask, const char* name, Ms now);
-  void TakeAnswers(Ms now);
-  void LookAndTell(Ms now);
+  void Scan(core::Ms now);
+  void TakeNotices(core::Ms now);
+  void TakeNotice(std::uint32_t mask, const char* name, core::Ms now);
+  void TakeAnswers(core::Ms now);
+  void LookAndTell(core::Ms now);
   FileFound Look(const std::string& name) const;
-  void Tell(const std::string& job, Event&& event, Ms now);
-  void Say(Ms now);
-  int WaitMs(Ms now) const;
+  void Tell(const std::string& job, core::Event&& event, core::Ms now);
+  void Say(core::Ms now);
+  int WaitMs(core::Ms now) const;
   void SayOnce(const std::string& text);
   void SayStrange(std::string_view name);
 
   const std::string folder_;
-  Intake* const intake_;
+  control::Intake* const intake_;
   JobFileDesk desk_;
-  Mailbox<Answered> answers_;
+  lockfree::Mailbox<Answered> answers_;
   std::atomic<int> orders_{0};  // existing Order objects
-  WakeEvent stop_;
+  lockfree::WakeEvent stop_;
   std::atomic<bool> stopping_{false};
 
   int inotify_ = -1;
   int watch_ = -1;
   int directory_ = -1;  // open while the directory is watched or scanned
-  Ms next_watch_ = 0;
-  Ms next_scan_ = 0;
+  core::Ms next_watch_ = 0;
+  core::Ms next_scan_ = 0;
   std::string said_;                            // the last warning about the directory itself
   std::set<std::string, std::less<>> strange_;  // invalid file names that were logged
 
   std::thread thread_;
 };
 
-}  // namespace assay
+}  // namespace assay::jobs_directory

@@ -8,20 +8,20 @@
 #include "control/signal_size.h"
 #include "core/job_file.h"
 
-namespace assay {
+namespace assay::jobs_directory {
 namespace {
 
-constexpr Ms kGoneGrace = 1000;  // from the removal of a file to that of its job
+constexpr core::Ms kGoneGrace = 1000;  // from the removal of a file to that of its job
 // Times for which a content must be unchanged before it is logged: an incomplete one, whose writer
 // may be slow, and an invalid one, which may be half overwritten.
-constexpr Ms kUnfinishedWait = 10'000;
-constexpr Ms kBrokenWait = 1000;
-constexpr Ms kFirstPause = 100;
-constexpr Ms kLastPause = 5000;
-constexpr Ms kBusyPause = 2000;
-constexpr Ms kFailedPause = 1000;
-constexpr Ms kUnreadablePause = 10'000;
-constexpr Ms kSummaryPause = 1000;
+constexpr core::Ms kUnfinishedWait = 10'000;
+constexpr core::Ms kBrokenWait = 1000;
+constexpr core::Ms kFirstPause = 100;
+constexpr core::Ms kLastPause = 5000;
+constexpr core::Ms kBusyPause = 2000;
+constexpr core::Ms kFailedPause = 1000;
+constexpr core::Ms kUnreadablePause = 10'000;
+constexpr core::Ms kSummaryPause = 1000;
 constexpr int kBusyCode = 411;
 
 }  // namespace
@@ -33,7 +33,7 @@ std::string JobFileDesk::Path(const std::string& job) const {
   return folder_ + "/" + job + ".json";
 }
 
-void JobFileDesk::Schedule(Entries::iterator entry, Ms at) {
+void JobFileDesk::Schedule(Entries::iterator entry, core::Ms at) {
   if (entry->second.due && *entry->second.due <= at) return;
   Unschedule(entry);
   entry->second.due = at;
@@ -51,7 +51,7 @@ void JobFileDesk::Complain(Entry* entry, const std::string& text) {
   lines_.push_back({true, text});
 }
 
-void JobFileDesk::Noticed(const std::string& job, Ms now, Ms delay_ms) {
+void JobFileDesk::Noticed(const std::string& job, core::Ms now, core::Ms delay_ms) {
   auto entry = entries_.find(job);
   if (entry == entries_.end()) {
     if (entries_.size() >= limits_.files) {
@@ -71,7 +71,7 @@ void JobFileDesk::Noticed(const std::string& job, Ms now, Ms delay_ms) {
   }
 }
 
-void JobFileDesk::Scanned(const std::vector<FileSeen>& files, Ms now) {
+void JobFileDesk::Scanned(const std::vector<FileSeen>& files, core::Ms now) {
   std::set<std::string_view> seen;
   for (const FileSeen& file : files) {
     seen.insert(file.job);
@@ -87,7 +87,7 @@ void JobFileDesk::Scanned(const std::vector<FileSeen>& files, Ms now) {
   if (!std::exchange(scanned_, true)) listing_due_ = now;
 }
 
-std::optional<std::string> JobFileDesk::Next(Ms now) {
+std::optional<std::string> JobFileDesk::Next(core::Ms now) {
   if (now < paused_until_ || !Room()) return std::nullopt;
   if (due_.empty() || due_.begin()->first > now) return std::nullopt;
   const auto entry = entries_.find(due_.begin()->second);
@@ -96,7 +96,8 @@ std::optional<std::string> JobFileDesk::Next(Ms now) {
   return entry->first;
 }
 
-std::optional<Event> JobFileDesk::Looked(const std::string& job, FileFound&& found, Ms now) {
+std::optional<core::Event> JobFileDesk::Looked(const std::string& job, FileFound&& found,
+                                               core::Ms now) {
   const auto at = entries_.find(job);
   Entry& entry = at->second;
   entry.doing = Doing::kNothing;
@@ -109,7 +110,7 @@ std::optional<Event> JobFileDesk::Looked(const std::string& job, FileFound&& fou
   return std::nullopt;
 }
 
-std::optional<Event> JobFileDesk::Gone(Entries::iterator at, Ms now) {
+std::optional<core::Event> JobFileDesk::Gone(Entries::iterator at, core::Ms now) {
   Entry& entry = at->second;
   if (!entry.gone_since) entry.gone_since = now;
   if (now < *entry.gone_since + kGoneGrace) {
@@ -120,42 +121,44 @@ std::optional<Event> JobFileDesk::Gone(Entries::iterator at, Ms now) {
   entry.judged.clear();
   entry.standing.clear();
   ++under_way_;
-  return JobFileGone{0, {}, at->first};
+  return core::JobFileGone{0, {}, at->first};
 }
 
-std::optional<Event> JobFileDesk::Text(Entries::iterator at, std::string&& text, Ms now) {
+std::optional<core::Event> JobFileDesk::Text(Entries::iterator at, std::string&& text,
+                                             core::Ms now) {
   Entry& entry = at->second;
-  std::string print = Fingerprint(text);
+  std::string print = core::Fingerprint(text);
   if (print == entry.judged) {
     entry.standing.clear();
     entry.complaint.clear();
     return std::nullopt;
   }
   const std::size_t bytes = text.size();
-  JobFileReading reading = ReadJobFile(at->first, std::move(text), Path(at->first), limits_.table);
+  core::JobFileReading reading =
+      core::ReadJobFile(at->first, std::move(text), Path(at->first), limits_.table);
   switch (reading.verdict) {
-    case JobFileVerdict::kUnfinished:
+    case core::JobFileVerdict::kUnfinished:
       NotYet(at, std::move(print), std::move(reading.error), kUnfinishedWait, now);
       return std::nullopt;
-    case JobFileVerdict::kBroken:
+    case core::JobFileVerdict::kBroken:
       NotYet(at, std::move(print), std::move(reading.error), kBrokenWait, now);
       return std::nullopt;
-    case JobFileVerdict::kTake:
+    case core::JobFileVerdict::kTake:
       break;
   }
   entry.doing = Doing::kApplying;
   entry.told = std::move(print);
   entry.told_bytes = bytes;
   entry.warnings = std::move(reading.warnings);
-  std::string missing = MissingHcclWarning(reading.job.spec, *reading.job.hccl);
+  std::string missing = control::MissingHcclWarning(reading.job.spec, *reading.job.hccl);
   if (!missing.empty()) entry.warnings.push_back(std::move(missing));
   ++under_way_;
   bytes_under_way_ += bytes;
   return std::move(reading.job);
 }
 
-void JobFileDesk::NotYet(Entries::iterator at, std::string&& print, std::string&& error, Ms wait,
-                         Ms now) {
+void JobFileDesk::NotYet(Entries::iterator at, std::string&& print, std::string&& error,
+                         core::Ms wait, core::Ms now) {
   Entry& entry = at->second;
   if (entry.standing != print) {
     entry.standing = std::move(print);
@@ -164,16 +167,16 @@ void JobFileDesk::NotYet(Entries::iterator at, std::string&& print, std::string&
   } else {
     entry.pause = std::min(2 * entry.pause, kLastPause);
   }
-  const Ms stands_until = entry.standing_since + wait;
+  const core::Ms stands_until = entry.standing_since + wait;
   if (now < stands_until) return Schedule(at, std::min(now + entry.pause, stands_until));
   Complain(&entry, error + "; the file is read again when it changes");
 }
 
-std::optional<Event> JobFileDesk::Listing(Ms now) {
+std::optional<core::Event> JobFileDesk::Listing(core::Ms now) {
   if (now < paused_until_ || !listing_due_ || *listing_due_ > now) return std::nullopt;
   listing_due_.reset();
   ++under_way_;
-  JobFilesListed listed;
+  core::JobFilesListed listed;
   for (const auto& [job, entry] : entries_) listed.jobs.push_back(job);
   return listed;
 }
@@ -185,7 +188,7 @@ void JobFileDesk::Settle(Entries::iterator at) {
   bytes_under_way_ -= std::exchange(entry.told_bytes, 0);
 }
 
-void JobFileDesk::Answered(const std::string& job, const Answer& answer, Ms now) {
+void JobFileDesk::Answered(const std::string& job, const core::Answer& answer, core::Ms now) {
   if (job.empty()) {
     --under_way_;
     return Listed(answer, now);
@@ -202,7 +205,7 @@ void JobFileDesk::Answered(const std::string& job, const Answer& answer, Ms now)
   }
 }
 
-void JobFileDesk::Failed(const std::string& job, Ms now) {
+void JobFileDesk::Failed(const std::string& job, core::Ms now) {
   paused_until_ = now + kFailedPause;
   if (job.empty()) {
     --under_way_;
@@ -215,7 +218,7 @@ void JobFileDesk::Failed(const std::string& job, Ms now) {
   Schedule(at, now);
 }
 
-void JobFileDesk::Applied(Entries::iterator at, const Answer& answer, Ms now) {
+void JobFileDesk::Applied(Entries::iterator at, const core::Answer& answer, core::Ms now) {
   Entry& entry = at->second;
   const std::string path = Path(at->first);
   if (answer.code == kBusyCode) {
@@ -234,7 +237,7 @@ void JobFileDesk::Applied(Entries::iterator at, const Answer& answer, Ms now) {
   entry.warnings.clear();
 }
 
-void JobFileDesk::Removed(Entries::iterator at, const Answer& answer, Ms now) {
+void JobFileDesk::Removed(Entries::iterator at, const core::Answer& answer, core::Ms now) {
   Entry& entry = at->second;
   if (answer.code != 0) {
     Complain(&entry, Path(at->first) + " was removed, but " + answer.text);
@@ -250,7 +253,7 @@ void JobFileDesk::Removed(Entries::iterator at, const Answer& answer, Ms now) {
   entries_.erase(at);
 }
 
-void JobFileDesk::Listed(const Answer& answer, Ms now) {
+void JobFileDesk::Listed(const core::Answer& answer, core::Ms now) {
   if (answer.changed) CountIn(&deleted_, now);
   if (answer.code == 0) return;
   listing_due_ = now + kBusyPause;
@@ -258,25 +261,25 @@ void JobFileDesk::Listed(const Answer& answer, Ms now) {
   lines_.push_back({true, "jobs directory " + folder_ + ": " + answer.text});
 }
 
-std::optional<Ms> JobFileDesk::NextDue() const {
-  std::optional<Ms> next = listing_due_;
+std::optional<core::Ms> JobFileDesk::NextDue() const {
+  std::optional<core::Ms> next = listing_due_;
   if (Room() && !due_.empty() && (!next || due_.begin()->first < *next)) next = due_.begin()->first;
   if (next) next = std::max(*next, paused_until_);
   if (summary_due_ && (!next || *summary_due_ < *next)) next = summary_due_;
   return next;
 }
 
-void JobFileDesk::CountIn(std::size_t* count, Ms now) {
+void JobFileDesk::CountIn(std::size_t* count, core::Ms now) {
   ++*count;
   if (!summary_due_) summary_due_ = now + kSummaryPause;
 }
 
-std::vector<JobFileDesk::Line> JobFileDesk::TakeLines(Ms now) {
+std::vector<JobFileDesk::Line> JobFileDesk::TakeLines(core::Ms now) {
   if (summary_due_ && *summary_due_ <= now) {
     std::string text = "jobs directory " + folder_ + ": ";
-    if (taken_ > 0) text += Count(taken_, "job", "jobs") + " applied";
+    if (taken_ > 0) text += base::Count(taken_, "job", "jobs") + " applied";
     if (taken_ > 0 && deleted_ > 0) text += ", ";
-    if (deleted_ > 0) text += Count(deleted_, "job", "jobs") + " deleted";
+    if (deleted_ > 0) text += base::Count(deleted_, "job", "jobs") + " deleted";
     lines_.push_back({false, std::move(text)});
     taken_ = 0;
     deleted_ = 0;
@@ -285,4 +288,4 @@ std::vector<JobFileDesk::Line> JobFileDesk::TakeLines(Ms now) {
   return std::exchange(lines_, {});
 }
 
-}  // namespace assay
+}  // namespace assay::jobs_directory

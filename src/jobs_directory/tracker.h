@@ -40,7 +40,7 @@
 #include "core/event.h"
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::jobs_directory {
 
 // Identifies a file and its version: a different stamp means that the content may differ.
 struct FileStamp {
@@ -71,7 +71,7 @@ class JobFileDesk {
     std::size_t files = 100'000;
     std::size_t orders = 64;                           // in progress
     std::size_t order_bytes = std::size_t{128} << 20;  // of their contents; the last may exceed it
-    RankTableLimits table;
+    rank_table::RankTableLimits table;
   };
 
   // folder: the path to print in log lines.
@@ -79,27 +79,27 @@ class JobFileDesk {
   explicit JobFileDesk(std::string folder) : JobFileDesk(std::move(folder), Limits()) {}
 
   // The file may have changed; it becomes due in delay_ms.
-  void Noticed(const std::string& job, Ms now, Ms delay_ms);
+  void Noticed(const std::string& job, core::Ms now, core::Ms delay_ms);
   // All files of the directory. The first call makes a Listing due, so that the cluster deletes the
   // jobs whose files were removed while the coordinator was down.
-  void Scanned(const std::vector<FileSeen>& files, Ms now);
+  void Scanned(const std::vector<FileSeen>& files, core::Ms now);
 
   // The job whose file the caller must read now; nullopt: none is due, or a limit on orders is
   // reached.
-  std::optional<std::string> Next(Ms now);
+  std::optional<std::string> Next(core::Ms now);
   // The event to post, if any. REQUIRES: Next() returned the job. The caller passes the answer to
   // Answered or Failed with the job's name.
-  std::optional<Event> Looked(const std::string& job, FileFound&& found, Ms now);
+  std::optional<core::Event> Looked(const std::string& job, FileFound&& found, core::Ms now);
   // The list of existing files to post, if it is due. Its answer is passed with the name "".
-  std::optional<Event> Listing(Ms now);
+  std::optional<core::Event> Listing(core::Ms now);
 
-  void Answered(const std::string& job, const Answer& answer, Ms now);
+  void Answered(const std::string& job, const core::Answer& answer, core::Ms now);
   // The cluster did not decide (overload or a failed commit): the order is retried, and no order is
   // posted for a second.
-  void Failed(const std::string& job, Ms now);
+  void Failed(const std::string& job, core::Ms now);
 
   // When Next, Listing or TakeLines will return something; nullopt: only answers are awaited.
-  std::optional<Ms> NextDue() const;
+  std::optional<core::Ms> NextDue() const;
   std::size_t under_way() const { return under_way_; }
 
   // Lines for the log: warnings immediately, the number of changed jobs at most once a second.
@@ -107,20 +107,20 @@ class JobFileDesk {
     bool warning = false;
     std::string text;
   };
-  std::vector<Line> TakeLines(Ms now);
+  std::vector<Line> TakeLines(core::Ms now);
 
  private:
   enum class Doing : std::uint8_t { kNothing, kLooking, kApplying, kRemoving };
   struct Entry {
     Doing doing = Doing::kNothing;
     bool again = false;  // the file was noticed while `doing`
-    std::optional<Ms> due;
-    std::optional<Ms> gone_since;
+    std::optional<core::Ms> due;
+    std::optional<core::Ms> gone_since;
     FileStamp stamp;
     std::string judged;    // fingerprint of the content that was applied or refused for good
     std::string standing;  // fingerprint of the content that is invalid
-    Ms standing_since = 0;
-    Ms pause = 0;
+    core::Ms standing_since = 0;
+    core::Ms pause = 0;
     std::string told;  // fingerprint of the content in progress
     std::size_t told_bytes = 0;
     std::vector<std::string> warnings;  // of the content in progress
@@ -130,36 +130,37 @@ class JobFileDesk {
 
   std::string Path(const std::string& job) const;
   // Makes the entry due at `at`, or leaves it at its earlier due time.
-  void Schedule(Entries::iterator entry, Ms at);
+  void Schedule(Entries::iterator entry, core::Ms at);
   void Unschedule(Entries::iterator entry);
   void Complain(Entry* entry, const std::string& text);
-  std::optional<Event> Gone(Entries::iterator entry, Ms now);
-  std::optional<Event> Text(Entries::iterator entry, std::string&& text, Ms now);
-  void NotYet(Entries::iterator entry, std::string&& print, std::string&& error, Ms wait, Ms now);
+  std::optional<core::Event> Gone(Entries::iterator entry, core::Ms now);
+  std::optional<core::Event> Text(Entries::iterator entry, std::string&& text, core::Ms now);
+  void NotYet(Entries::iterator entry, std::string&& print, std::string&& error, core::Ms wait,
+              core::Ms now);
   void Settle(Entries::iterator entry);
-  void Applied(Entries::iterator entry, const Answer& answer, Ms now);
-  void Removed(Entries::iterator entry, const Answer& answer, Ms now);
-  void Listed(const Answer& answer, Ms now);
+  void Applied(Entries::iterator entry, const core::Answer& answer, core::Ms now);
+  void Removed(Entries::iterator entry, const core::Answer& answer, core::Ms now);
+  void Listed(const core::Answer& answer, core::Ms now);
   bool Room() const {
     return under_way_ < limits_.orders && bytes_under_way_ < limits_.order_bytes;
   }
-  void CountIn(std::size_t* count, Ms now);
+  void CountIn(std::size_t* count, core::Ms now);
 
   const std::string folder_;
   const Limits limits_;
   Entries entries_;
-  std::set<std::pair<Ms, std::string>> due_;
+  std::set<std::pair<core::Ms, std::string>> due_;
   std::size_t under_way_ = 0;
   std::size_t bytes_under_way_ = 0;
   bool scanned_ = false;
-  std::optional<Ms> listing_due_;
-  Ms paused_until_ = 0;
+  std::optional<core::Ms> listing_due_;
+  core::Ms paused_until_ = 0;
   std::string listing_complaint_;
   bool full_said_ = false;
   std::size_t taken_ = 0;  // since the last summary
   std::size_t deleted_ = 0;
-  std::optional<Ms> summary_due_;
+  std::optional<core::Ms> summary_due_;
   std::vector<Line> lines_;
 };
 
-}  // namespace assay
+}  // namespace assay::jobs_directory

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-namespace assay {
+namespace assay::lockfree {
 
 ReadyQueue::ReadyQueue() { sem_init(&permits_, 0, 0); }
 
@@ -38,7 +38,7 @@ std::shared_ptr<FanoutTask> ReadyQueue::Taker::TakePermitted() noexcept {
   return task;
 }
 
-Status FanoutPool::Start(int workers) {
+base::Status FanoutPool::Start(int workers) {
   try {
     for (int i = 0; i < workers; ++i) {
       workers_.emplace_back([this] { Work(); });
@@ -46,11 +46,12 @@ Status FanoutPool::Start(int workers) {
     }
   } catch (const std::system_error& error) {
     Stop();
-    return UnavailableError("cannot start fan-out worker " + std::to_string(workers_.size() + 1) +
-                            " of " + std::to_string(workers) + ": " + error.what() +
-                            "; raise the limit on threads (ulimit -u, TasksMax=)");
+    return base::UnavailableError("cannot start fan-out worker " +
+                                  std::to_string(workers_.size() + 1) + " of " +
+                                  std::to_string(workers) + ": " + error.what() +
+                                  "; raise the limit on threads (ulimit -u, TasksMax=)");
   }
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 void FanoutPool::Work() {
@@ -80,4 +81,4 @@ void FanoutPool::RunHere() {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::lockfree

@@ -28,7 +28,7 @@
 #include "base/status.h"
 #include "lockfree/queue.h"
 
-namespace assay {
+namespace assay::lockfree {
 
 class FanoutTask : public std::enable_shared_from_this<FanoutTask> {
  public:
@@ -98,7 +98,7 @@ class FanoutPool {
   FanoutPool& operator=(const FanoutPool&) = delete;
 
   // Fails if a thread cannot be started; then no worker runs.
-  Status Start(int workers);
+  base::Status Start(int workers);
 
   // Ends the workers, then handles on this thread all entries that are left, including those that
   // handlers post meanwhile. May be called again.
@@ -117,4 +117,4 @@ class FanoutPool {
   std::vector<std::thread> workers_;
 };
 
-}  // namespace assay
+}  // namespace assay::lockfree

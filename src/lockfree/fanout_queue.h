@@ -60,7 +60,7 @@
 #include "lockfree/fanout_pool.h"
 #include "lockfree/queue.h"
 
-namespace assay {
+namespace assay::lockfree {
 
 template <class Traits = SmallQueueTraits>
 struct FanoutPlatform {
@@ -115,4 +115,4 @@ class FanoutQueue : public FanoutTask {
   typename Platform::template Queue<Entry> queue_{0};
 };
 
-}  // namespace assay
+}  // namespace assay::lockfree

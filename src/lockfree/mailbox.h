@@ -64,7 +64,7 @@
 #include "lockfree/queue.h"
 #include "lockfree/wake_event.h"
 
-namespace assay {
+namespace assay::lockfree {
 
 template <class Traits = LargeQueueTraits>
 struct MailboxPlatform {
@@ -194,4 +194,4 @@ class Mailbox {
   typename Platform::Event event_;
 };
 
-}  // namespace assay
+}  // namespace assay::lockfree

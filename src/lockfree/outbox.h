@@ -96,7 +96,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace assay {
+namespace assay::lockfree {
 
 enum class PushResult { kStartPump, kQueued, kFull, kClosed };
 
@@ -257,4 +257,4 @@ class Outbox {
   typename Platform::template Atomic<std::uint32_t> state_{0};
 };
 
-}  // namespace assay
+}  // namespace assay::lockfree

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <new>
 
-namespace assay {
+namespace assay::lockfree {
 
 // kBlock: items per block. kIndex: initial blocks in a producer's index. kHash: initial slots in
 // the table of producing threads, which grows when it is half full. All are powers of two; kIndex
@@ -44,4 +44,4 @@ struct QueueTraits : moodycamel::ConcurrentQueueDefaultTraits {
 using LargeQueueTraits = QueueTraits<32, 32, 32>;
 using SmallQueueTraits = QueueTraits<8, 2, 4>;
 
-}  // namespace assay
+}  // namespace assay::lockfree

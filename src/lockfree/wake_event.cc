@@ -14,14 +14,14 @@
 
 #include "base/log.h"
 
-namespace assay {
+namespace assay::lockfree {
 namespace {
 
 int OpenOrDie() {
   const int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (fd < 0) {
-    LogError(std::string("cannot create an eventfd: ") + std::strerror(errno) +
-             "; raise the limit on open files (ulimit -n, LimitNOFILE=) and start again");
+    base::LogError(std::string("cannot create an eventfd: ") + std::strerror(errno) +
+                   "; raise the limit on open files (ulimit -n, LimitNOFILE=) and start again");
     std::abort();
   }
   return fd;
@@ -63,4 +63,4 @@ bool WakeEvent::WaitFor(int timeout_ms) noexcept {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::lockfree

@@ -6,7 +6,7 @@
 // signalling thread did before the Signal (the kernel orders the two calls on one descriptor).
 #pragma once
 
-namespace assay {
+namespace assay::lockfree {
 
 class WakeEvent {
  public:
@@ -29,4 +29,4 @@ class WakeEvent {
   const int fd_;
 };
 
-}  // namespace assay
+}  // namespace assay::lockfree

@@ -6,7 +6,7 @@
 #include "base/ip_address.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::rank_table {
 namespace {
 
 constexpr std::size_t kDocumentedCharacters = 64;  // of a server_id
@@ -18,15 +18,15 @@ bool LooksLikePlaceholder(std::string_view name) {
   if (name.find('*') != std::string_view::npos) return true;
   if (name.size() < 3) return false;
   const std::string_view inside = name.substr(1, name.size() - 2);
-  if (name.front() == '[' && name.back() == ']') return !IsIpAddress(inside);
+  if (name.front() == '[' && name.back() == ']') return !base::IsIpAddress(inside);
   if (name.front() == '<' && name.back() == '>') return true;
   return name.back() == '}' && (name.front() == '{' || name.substr(0, 2) == "${");
 }
 
 bool HasControl(std::string_view utf8) {
   while (!utf8.empty()) {
-    if (IsControl(utf8)) return true;
-    utf8.remove_prefix(static_cast<std::size_t>(Utf8Length(utf8)));
+    if (base::IsControl(utf8)) return true;
+    utf8.remove_prefix(static_cast<std::size_t>(base::Utf8Length(utf8)));
   }
   return false;
 }
@@ -52,8 +52,8 @@ std::string After(const std::string& label) { return label.empty() ? label : lab
 }  // namespace
 
 std::string ValueText(const JsonScalar& value) {
-  if (value.type == JsonType::kString) return Quoted(value.Text());
-  if (value.type == JsonType::kNumber) return Shown(value.raw);
+  if (value.type == JsonType::kString) return base::Quoted(value.Text());
+  if (value.type == JsonType::kNumber) return base::Shown(value.raw);
   return std::string(WithArticle(value.type));
 }
 
@@ -74,7 +74,7 @@ bool TableBuilder::Number(const JsonScalar& value, std::string_view key, const s
   if (scalar) kind = ParseNumber(value.raw, max, number);
   if (kind == NumberKind::kNumber) return true;
   if (kind == NumberKind::kOutOfRange) {
-    text += assay::Shown(value.raw) + " out of range 0.." + std::to_string(max);
+    text += assay::base::Shown(value.raw) + " out of range 0.." + std::to_string(max);
   } else if (scalar) {
     text += ValueText(value) + " is not a whole number";
   } else {
@@ -105,17 +105,17 @@ bool TableBuilder::ReadNodeName(std::span<const NamedField> fields, const std::s
       return FailAt(value->offset, field + "is " + ValueText(*value) + ", not a string");
     }
     std::string text = value->Text();
-    const std::size_t characters = CharacterCount(text);
+    const std::size_t characters = base::CharacterCount(text);
     const std::string length = std::to_string(characters) + " characters long";
     if (characters > kNameCharacters) {
-      return FailAt(value->offset, field + Quoted(text) + " is " + length + ", more than " +
+      return FailAt(value->offset, field + base::Quoted(text) + " is " + length + ", more than " +
                                        std::to_string(kNameCharacters));
     }
     if (HasControl(text)) {
-      return FailAt(value->offset, field + Quoted(text) + " contains a control character");
+      return FailAt(value->offset, field + base::Quoted(text) + " contains a control character");
     }
     if (characters > kDocumentedCharacters) {
-      long_names_.Add(field + Quoted(text) + " is " + length + ", more than the documented " +
+      long_names_.Add(field + base::Quoted(text) + " is " + length + ", more than the documented " +
                       std::to_string(kDocumentedCharacters));
     }
     if (name->text.empty()) *name = {key, std::move(text)};
@@ -131,7 +131,7 @@ std::uint32_t TableBuilder::AddNode(const NodeName& name, std::size_t offset) {
     nodes_.push_back({name.text, {}});
     entry_of_node_.push_back(entry);
     if (LooksLikePlaceholder(name.text)) {
-      placeholders_.Add(std::string(name.key) + ' ' + Quoted(name.text) +
+      placeholders_.Add(std::string(name.key) + ' ' + base::Quoted(name.text) +
                         " looks like an unfilled placeholder");
     }
   } else if (!repeated_) {
@@ -159,7 +159,7 @@ bool TableBuilder::AddRank(std::uint32_t node, const JsonScalar& rank, const Jso
     place.rank = static_cast<std::int32_t>(number);
   }
   if (places_.size() == limits_.ranks) {
-    return FailAt(offset, "more than " + Count(limits_.ranks, "rank", "ranks"));
+    return FailAt(offset, "more than " + base::Count(limits_.ranks, "rank", "ranks"));
   }
   places_.push_back(place);
   return true;
@@ -173,7 +173,7 @@ std::int32_t TableBuilder::LowestRankFrom(std::size_t first) const {
 
 std::string TableBuilder::Shown(std::uint32_t node) const {
   const std::string& name = nodes_[node].name;
-  return name.empty() ? "unknown node" : assay::Shown(name);
+  return name.empty() ? "unknown node" : assay::base::Shown(name);
 }
 
 std::string TableBuilder::Shown(const Place& place) const {
@@ -181,4 +181,4 @@ std::string TableBuilder::Shown(const Place& place) const {
   return Shown(place.node) + " device " + std::to_string(place.device);
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

@@ -15,7 +15,7 @@
 #include "rank_table/json_text.h"
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::rank_table {
 
 // The value of a field for messages: a string is quoted, a number is printed, of any other value
 // only the type. Long values are cut.
@@ -141,4 +141,4 @@ class TableBuilder {
   Tally long_names_;
 };
 
-}  // namespace assay
+}  // namespace assay::rank_table

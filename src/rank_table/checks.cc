@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "rank_table/builder.h"
 
-namespace assay {
+namespace assay::rank_table {
 namespace {
 
 constexpr std::size_t kListedGaps = 4;
@@ -48,7 +48,7 @@ std::optional<RankTable> TableBuilder::Finish(const TableRules& rules) {
 bool TableBuilder::CheckRepeatedNodes(const TableRules& rules) {
   if (rules.merge_nodes || !repeated_) return true;
   return FailAt(repeated_->offset, std::string(repeated_->name.key) + ' ' +
-                                       Quoted(repeated_->name.text) + " appears twice (" +
+                                       base::Quoted(repeated_->name.text) + " appears twice (" +
                                        std::string(rules.host) + "s " +
                                        std::to_string(repeated_->first_entry) + " and " +
                                        std::to_string(repeated_->entry) + ")");
@@ -110,7 +110,7 @@ bool TableBuilder::CheckGaps(const TableRules& rules) {
                                   [count](const Place& place) { return place.rank >= count; });
   return FailAt(above->offset, "rank ids are not 0..N-1: rank " + std::to_string(missing) +
                                    " missing, rank " + std::to_string(above->rank) +
-                                   " >= " + Count(places_.size(), "rank", "ranks"));
+                                   " >= " + base::Count(places_.size(), "rank", "ranks"));
 }
 
 // The missing rank ids: "1, 4-7 and 3 more gaps".
@@ -125,7 +125,8 @@ std::string TableBuilder::MissingRanks() const {
     }
     next = place.rank + 1;
   }
-  if (gaps > kListedGaps) text += " and " + Count(gaps - kListedGaps, "more gap", "more gaps");
+  if (gaps > kListedGaps)
+    text += " and " + base::Count(gaps - kListedGaps, "more gap", "more gaps");
   return text;
 }
 
@@ -168,10 +169,10 @@ void TableBuilder::GiveAliases(const TableRules& rules) {
       return other.first != first->first;
     });
     if (next - first > 1) {
-      shared.Add(std::string(rules.address) + ' ' + Quoted(first->first) + " is shared by " +
+      shared.Add(std::string(rules.address) + ' ' + base::Quoted(first->first) + " is shared by " +
                  std::string(rules.host) + "s " + Shown(first->second) + " and " +
                  Shown((first + 1)->second));
-    } else if (IsIpAddress(first->first) && node_of_name_.count(first->first) == 0) {
+    } else if (base::IsIpAddress(first->first) && node_of_name_.count(first->first) == 0) {
       nodes_[first->second].aliases.push_back(first->first);
     }
     first = next;
@@ -190,11 +191,12 @@ void TableBuilder::WarnOfTallies() {
   if (device_ips.count > 0) {
     Warn("device_ip " + device_ips.first +
          (device_ips.mixed ? " (and others) is not an address (" : " is not an address (") +
-         Count(device_ips.count, "device", "devices") + ")");
+         base::Count(device_ips.count, "device", "devices") + ")");
   }
   if (super_device_ids.count > 0) {
-    Warn("super_device_id is empty (" + Count(super_device_ids.count, "device", "devices") + ")");
+    Warn("super_device_id is empty (" + base::Count(super_device_ids.count, "device", "devices") +
+         ")");
   }
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

@@ -7,13 +7,13 @@
 #include "base/text.h"
 #include "rank_table/hosts.h"
 
-namespace assay {
+namespace assay::rank_table {
 namespace {
 
 using ServerIds = std::set<std::string, std::less<>>;
 
 std::string Entries(std::string_view list, std::size_t count) {
-  return std::string(list) + " has " + Count(count, "entry", "entries");
+  return std::string(list) + " has " + base::Count(count, "entry", "entries");
 }
 
 // ClusterD splits a large table into slices; each slice declares the server_count of the whole
@@ -57,8 +57,8 @@ bool CheckSuperPods(const TableHead& head, const ServerIds& server_ids, TableBui
     if (key != "server_id") return true;
     const JsonScalar id = value.Scalar();
     if (id.raw.empty() || server_ids.count(id.Text()) > 0) return true;
-    return builder.FailAt(id.offset,
-                          "super_pod_list: server " + Shown(id.Text()) + " is not in server_list");
+    return builder.FailAt(
+        id.offset, "super_pod_list: server " + base::Shown(id.Text()) + " is not in server_list");
   };
   const auto check_pod = [&](std::string_view key, JsonWalker& value) {
     if (key != "server_list" || value.type() != JsonType::kArray) return true;
@@ -107,8 +107,9 @@ bool ReadInstances(const TableHead& head, const Group& group, const std::string&
   }
   const std::size_t devices = builder.rank_count() - before;
   const std::size_t servers = hosts.node_count();
-  const std::string has_devices = "its instances have " + Count(devices, "device", "devices");
-  const std::string has_servers = "its instances are on " + Count(servers, "server", "servers");
+  const std::string has_devices = "its instances have " + base::Count(devices, "device", "devices");
+  const std::string has_servers =
+      "its instances are on " + base::Count(servers, "server", "servers");
   return builder.DeclaredCount(group.instance_count, "instance_count", label, instances,
                                Entries("instance_list", instances)) &&
          builder.DeclaredCount(group.device_count, "device_count", label, devices, has_devices) &&
@@ -167,11 +168,11 @@ bool ReadGroupList(const TableHead& head, TableBuilder& builder, TableRules* rul
     return false;
   }
   const std::size_t servers = builder.node_count();
-  const std::string has = "the table names " + Count(servers, "server", "servers");
+  const std::string has = "the table names " + base::Count(servers, "server", "servers");
   return builder.DeclaredCount(head.group_count, "group_count", "", groups,
                                Entries("group_list", groups)) &&
          builder.DeclaredCount(head.server_count, "server_count", "", servers, has) &&
          builder.DeclaredCount(head.server_num, "server_num", "", servers, has);
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

@@ -8,7 +8,7 @@
 #include "rank_table/builder.h"
 #include "rank_table/json_text.h"
 
-namespace assay {
+namespace assay::rank_table {
 
 // The members of a table's outermost object. Lists are not read here: their JsonScalar has only the
 // offset and the type.
@@ -52,4 +52,4 @@ bool ForEachObject(const JsonScalar& list, std::string_view key, const std::stri
   return count > 0 || builder.FailAt(list.offset, name + " is empty");
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

@@ -13,7 +13,7 @@
 #include "rank_table/json_text.h"
 #include "rank_table/json_writer.h"
 
-namespace assay {
+namespace assay::rank_table {
 namespace {
 
 constexpr std::size_t kNowhere = SIZE_MAX;
@@ -319,7 +319,7 @@ std::string Conversion::FirstAddress(const JsonScalar& level_list) const {
       return entry.Members([&](std::string_view key, JsonWalker& value) {
         if (key != "addr") return true;
         std::string text = value.Scalar().Text();
-        if (!IsIpAddress(text)) return true;
+        if (!base::IsIpAddress(text)) return true;
         address = std::move(text);
         return false;
       });
@@ -355,7 +355,8 @@ void Conversion::WriteDevice(const Server& server, const Device& device) {
     writer_.Copy(device_ip.offset);
   } else {
     std::string address = head_.form == Form::kRanks ? FirstAddress(level_list) : "";
-    if (head_.form == Form::kNodes && IsIpAddressList(rank_ip.Text())) address = rank_ip.Text();
+    if (head_.form == Form::kNodes && base::IsIpAddressList(rank_ip.Text()))
+      address = rank_ip.Text();
     if (!address.empty()) writer_.StringMember("device_ip", address);
   }
   writer_.StringMember("rank_id", RankId(server, device, rank_id, device_id));
@@ -452,4 +453,4 @@ std::string HcclJson(std::string_view table_text, const RankTable& table) {
   return Conversion(table_text, table).Write();
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

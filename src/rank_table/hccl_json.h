@@ -11,7 +11,7 @@
 
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::rank_table {
 
 // The text that is sent while the job's table is not ready.
 inline constexpr std::string_view kHcclInitializing = R"({"status":"initializing"})";
@@ -22,4 +22,4 @@ inline constexpr std::string_view kHcclInitializing = R"({"status":"initializing
 // in the size of the text.
 std::string HcclJson(std::string_view table_text, const RankTable& table);
 
-}  // namespace assay
+}  // namespace assay::rank_table

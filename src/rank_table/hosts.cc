@@ -3,7 +3,7 @@
 #include "base/ip_address.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::rank_table {
 namespace {
 
 HostObject ReadHost(const HostShape& shape, JsonWalker& walker) {
@@ -61,7 +61,7 @@ bool HostReader::Read(const std::string& label, JsonWalker& walker) {
   if (host_.host_ip.type == JsonType::kString) {
     builder_.AddHostAddress(node, host_.host_ip.Text());
   }
-  return ReadDevices(label + " (" + Shown(name.text) + ")", name.text.empty(), node);
+  return ReadDevices(label + " (" + base::Shown(name.text) + ")", name.text.empty(), node);
 }
 
 bool HostReader::ReadDevices(const std::string& label, bool unnamed, std::uint32_t node) {
@@ -74,7 +74,7 @@ bool HostReader::ReadDevices(const std::string& label, bool unnamed, std::uint32
                       const JsonScalar* rank = RankOf(device, label);
                       if (rank == nullptr) return false;
                       Judge(device);
-                      if (unnamed) builder_.ranks_without_node.Add(Shown(rank->raw));
+                      if (unnamed) builder_.ranks_without_node.Add(base::Shown(rank->raw));
                       const bool on_host = converted && device.device_id.raw == kHostDevice;
                       if (on_host) device.device_id = {};
                       return builder_.AddRank(node, *rank, device.device_id,
@@ -83,11 +83,11 @@ bool HostReader::ReadDevices(const std::string& label, bool unnamed, std::uint32
   if (!read) return false;
   const std::size_t devices = builder_.rank_count() - before;
   if (!host_.rank_id.null() && devices > 1) {
-    return builder_.FailAt(host_.rank_id.offset,
-                           label + " has one rank_id but " + Count(devices, "device", "devices"));
+    return builder_.FailAt(host_.rank_id.offset, label + " has one rank_id but " +
+                                                     base::Count(devices, "device", "devices"));
   }
   const std::string has =
-      std::string(shape_.devices) + " has " + Count(devices, "entry", "entries");
+      std::string(shape_.devices) + " has " + base::Count(devices, "entry", "entries");
   return builder_.DeclaredCount(host_.device_count, "device_count", label, devices, has) &&
          builder_.DeclaredCount(host_.device_num, "device_num", label, devices, has);
 }
@@ -106,7 +106,8 @@ const JsonScalar* HostReader::RankOf(const DeviceObject& device, const std::stri
 void HostReader::Judge(const DeviceObject& device) {
   const JsonScalar& ip = device.device_ip;
   const bool is_text = ip.type == JsonType::kString;
-  const bool silent = ip.null() || (is_text && (ip.raw.empty() || IsIpAddressList(ip.Text())));
+  const bool silent =
+      ip.null() || (is_text && (ip.raw.empty() || base::IsIpAddressList(ip.Text())));
   if (!silent) builder_.device_ips.Add(ValueText(ip));
   const JsonScalar& super_id = device.super_device_id;
   if (head_.version.raw == "1.2" && super_id.type == JsonType::kString && super_id.raw.empty()) {
@@ -114,4 +115,4 @@ void HostReader::Judge(const DeviceObject& device) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

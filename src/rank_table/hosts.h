@@ -11,7 +11,7 @@
 #include "rank_table/forms.h"
 #include "rank_table/json_text.h"
 
-namespace assay {
+namespace assay::rank_table {
 
 // The field names of a form, and the rules that differ between the forms.
 struct HostShape {
@@ -63,4 +63,4 @@ class HostReader {
   std::set<std::uint32_t> nodes_;
 };
 
-}  // namespace assay
+}  // namespace assay::rank_table

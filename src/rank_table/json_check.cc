@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "rank_table/json_text.h"
 
-namespace assay {
+namespace assay::rank_table {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -65,9 +65,9 @@ class Checker {
     std::size_t end = position_;
     while (end < text_.size() && end - position_ < 24 && IsWord(text_[end])) ++end;
     if (end > position_) return '"' + std::string(text_.substr(position_, end - position_)) + '"';
-    const int length = Utf8Length(text_.substr(position_));
+    const int length = base::Utf8Length(text_.substr(position_));
     const auto bytes = static_cast<std::size_t>(length > 0 ? length : 1);
-    return "'" + Shown(text_.substr(position_, bytes)) + "'";
+    return "'" + base::Shown(text_.substr(position_, bytes)) + "'";
   }
 
   bool SkipSpace() {
@@ -123,7 +123,8 @@ class Checker {
     if (key.escaped) key.raw = decoded_.emplace_back(key.Text());
     keys_.push_back({key.raw, key.offset});
     if (Current() != ':') {
-      return Fail(position_, "expected ':' after key " + Quoted(key.raw) + ", found " + Found());
+      return Fail(position_,
+                  "expected ':' after key " + base::Quoted(key.raw) + ", found " + Found());
     }
     ++position_;
     return SkipSpace() && Value(depth + 1) && SkipSpace();
@@ -162,7 +163,7 @@ class Checker {
     std::string text = "expected ',' or '";
     text += close;
     text += "' after ";
-    text += close == '}' ? Shown(keys_.back().key) : "element " + std::to_string(elements_);
+    text += close == '}' ? base::Shown(keys_.back().key) : "element " + std::to_string(elements_);
     return Fail(position_, text + ", found " + Found());
   }
 
@@ -184,7 +185,7 @@ class Checker {
     return pair == keys_.end() || FailRepeated(*(pair + 1));
   }
   bool FailRepeated(const KeyAt& key) {
-    return Fail(key.offset, "key " + Quoted(key.key) + " appears twice in one object");
+    return Fail(key.offset, "key " + base::Quoted(key.key) + " appears twice in one object");
   }
 
   // Sets *scalar to the text between the quotes, unless scalar is null.
@@ -200,13 +201,14 @@ class Checker {
         escaped = true;
         if (!Escape()) return false;
       } else if (byte < 0x20) {
-        return Fail(position_, "control character '" + Shown(text_.substr(position_, 1)) +
+        return Fail(position_, "control character '" + base::Shown(text_.substr(position_, 1)) +
                                    "' in a string (is a closing quote missing?)");
       } else {
-        const int length = Utf8Length(text_.substr(position_));
+        const int length = base::Utf8Length(text_.substr(position_));
         if (length < 0) return FailAtEnd();
         if (length == 0) {
-          return Fail(position_, "not UTF-8: byte '" + Shown(text_.substr(position_, 1)) + "'");
+          return Fail(position_,
+                      "not UTF-8: byte '" + base::Shown(text_.substr(position_, 1)) + "'");
         }
         position_ += static_cast<std::size_t>(length);
       }
@@ -315,4 +317,4 @@ bool IsBlank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay {
+namespace assay::rank_table {
 
 struct JsonLimits {
   std::size_t depth = 64;
@@ -115,4 +115,4 @@ class JsonWalker {
   std::size_t position_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::rank_table

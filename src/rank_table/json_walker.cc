@@ -3,7 +3,7 @@
 
 #include "rank_table/json_text.h"
 
-namespace assay {
+namespace assay::rank_table {
 namespace {
 
 unsigned HexUnit(std::string_view digits) {
@@ -195,4 +195,4 @@ void JsonWalker::Skip() {
   } while (depth > 0);
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

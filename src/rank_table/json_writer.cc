@@ -4,7 +4,7 @@
 
 #include "rank_table/json_text.h"
 
-namespace assay {
+namespace assay::rank_table {
 namespace {
 
 std::string_view ValueAt(std::string_view source, std::size_t offset) {
@@ -100,4 +100,4 @@ std::size_t JsonDepth(std::string_view source, std::size_t offset) {
   return deepest;
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

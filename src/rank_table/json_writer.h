@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay {
+namespace assay::rank_table {
 
 // A member of an object in the text: its key with escape sequences resolved, and the offset of its
 // value.
@@ -53,4 +53,4 @@ class JsonWriter {
 // The nesting depth of the value at offset: 0 unless it is an array or an object.
 std::size_t JsonDepth(std::string_view source, std::size_t offset);
 
-}  // namespace assay
+}  // namespace assay::rank_table

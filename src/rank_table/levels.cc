@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "rank_table/forms.h"
 
-namespace assay {
+namespace assay::rank_table {
 namespace {
 
 // Documented limits of 2.0.
@@ -120,7 +120,7 @@ class LevelReader {
       if (key == "ports") ports = value.Scalar();
       if (key == "addr" && layer == kHostLayer) {
         std::string address = value.Scalar().Text();
-        if (IsIpAddress(address)) host_addresses_.push_back(std::move(address));
+        if (base::IsIpAddress(address)) host_addresses_.push_back(std::move(address));
       }
       return true;
     });
@@ -149,7 +149,7 @@ bool ReadRankList(const TableHead& head, TableBuilder& builder, TableRules* rule
     NodeName name;
     if (!builder.ReadNodeName(field, label, &name)) return false;
     if (rank.rank_id.null()) return builder.FailAt(rank.offset, label + ": rank_id is missing");
-    if (name.text.empty()) builder.ranks_without_node.Add(Shown(rank.rank_id.raw));
+    if (name.text.empty()) builder.ranks_without_node.Add(base::Shown(rank.rank_id.raw));
     const std::uint32_t node = builder.AddNode(name, rank.offset);
     for (const std::string& address : levels.host_addresses()) {
       builder.AddHostAddress(node, address);
@@ -159,4 +159,4 @@ bool ReadRankList(const TableHead& head, TableBuilder& builder, TableRules* rule
   return ForEachObject(head.rank_list, "rank_list", "", head.text, builder, read_rank);
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

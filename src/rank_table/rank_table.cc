@@ -9,7 +9,7 @@
 #include "rank_table/forms.h"
 #include "rank_table/json_text.h"
 
-namespace assay {
+namespace assay::rank_table {
 namespace {
 
 constexpr std::size_t kSourceBytes = 160;
@@ -59,7 +59,7 @@ TableHead ReadHead(std::string_view text) {
   head.text = text;
   std::size_t keys = 0;
   JsonWalker(text).Members([&](std::string_view key, JsonWalker& value) {
-    if (keys++ < kListedKeys) head.keys += (keys > 1 ? ", " : "") + Shown(key, 32);
+    if (keys++ < kListedKeys) head.keys += (keys > 1 ? ", " : "") + base::Shown(key, 32);
     const auto* field = std::find_if(std::begin(kHeadFields), std::end(kHeadFields),
                                      [key](const HeadField& known) { return known.key == key; });
     if (field != std::end(kHeadFields)) head.*(field->field) = value.Scalar();
@@ -92,7 +92,7 @@ bool FailWithoutList(const TableHead& head, TableBuilder& builder) {
     return builder.Fail(
         "no server_list (found server_group_list: a MindIE/ClusterD global rank "
         "table with " +
-        Count(Length(head, head.server_group_list), "group", "groups") + ")");
+        base::Count(Length(head, head.server_group_list), "group", "groups") + ")");
   }
   return builder.Fail("no server_list, rank_list, group_list or node_list" +
                       (head.keys.empty() ? " (the table is empty)"
@@ -120,10 +120,10 @@ bool CheckVersion(const TableHead& head, const Form& form, TableBuilder& builder
   const bool known = std::count(std::begin(kVersions), std::end(kVersions), version.raw) > 0;
   const bool fits = form.version.empty() ? version.raw != "1.1" : version.raw == form.version;
   if (!known) {
-    builder.Warn("unknown version " + Quoted(version.Text()) + read_as);
+    builder.Warn("unknown version " + base::Quoted(version.Text()) + read_as);
   } else if (!fits) {
-    builder.Warn("version " + Quoted(version.raw) + " does not match " + std::string(form.list) +
-                 read_as);
+    builder.Warn("version " + base::Quoted(version.raw) + " does not match " +
+                 std::string(form.list) + read_as);
   }
   return true;
 }
@@ -131,7 +131,7 @@ bool CheckVersion(const TableHead& head, const Form& form, TableBuilder& builder
 // Checks the counts of the whole table, which may appear with any list.
 bool CheckTotals(const TableHead& head, TableBuilder& builder) {
   const std::size_t ranks = builder.rank_count();
-  const std::string has = "the table lists " + Count(ranks, "rank", "ranks");
+  const std::string has = "the table lists " + base::Count(ranks, "rank", "ranks");
   return builder.DeclaredCount(head.rank_count, "rank_count", "", ranks, has) &&
          builder.DeclaredCount(head.device_count, "device_count", "", ranks, has) &&
          builder.DeclaredCount(head.device_num, "device_num", "", ranks, has);
@@ -206,9 +206,9 @@ TableReading ReadRankTable(std::string_view text, std::string_view source,
                            const RankTableLimits& limits) {
   TableReading reading = Read(text, limits);
   if (!reading.accepted() && !source.empty()) {
-    reading.error = ShownEnd(source, kSourceBytes) + ": " + reading.error;
+    reading.error = base::ShownEnd(source, kSourceBytes) + ": " + reading.error;
   }
   return reading;
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

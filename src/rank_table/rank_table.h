@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::rank_table {
 
 // In a ClusterD table, the device_id of a rank that runs on the host's processor.
 inline constexpr std::string_view kHostDevice = "-1";
@@ -80,4 +80,4 @@ struct TableReading {
 TableReading ReadRankTable(std::string_view text, std::string_view source,
                            const RankTableLimits& limits = {});
 
-}  // namespace assay
+}  // namespace assay::rank_table

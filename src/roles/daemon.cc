@@ -21,7 +21,7 @@
 #include "coordinator/coordinator.h"
 #include "roles/state_paths.h"
 
-namespace assay {
+namespace assay::roles {
 namespace {
 
 constexpr char kName[] = "assay";
@@ -51,8 +51,8 @@ struct Options {
   std::string job_roles = "CCAgent,DefaultUser1,DefaultUser2,FdAgent";
   std::int64_t subscriptions_max = 10'000;
   std::int64_t subscriber_buffer = std::int64_t{1} << 20;
-  CoordinatorOptions coordinator;
-  AgentOptions agent;
+  coordinator::CoordinatorOptions coordinator;
+  agent::AgentOptions agent;
   std::int64_t host_seconds = 2000;
   std::int64_t host_devices = 0;
   std::int64_t sim_devices = 8;
@@ -61,7 +61,7 @@ struct Options {
 
 std::string Details() {
   std::string text = kDetails;
-  for (const Command& command : Commands()) {
+  for (const cli::Command& command : cli::Commands()) {
     std::string line = "  " + std::string(command.path);
     line.resize(std::max<std::size_t>(line.size() + 2, 18), ' ');
     text += line + std::string(command.summary) + "\n";
@@ -69,8 +69,8 @@ std::string Details() {
   return text + kMore;
 }
 
-void Declare(Options* o, Flags* flags) {
-  Settings& s = o->coordinator.settings;
+void Declare(Options* o, cli::flags::Flags* flags) {
+  core::Settings& s = o->coordinator.settings;
   flags->Environment(true)
       .Choice("role", &o->role, {"coordinator", "agent", "coordinator,agent", "agent,coordinator"},
               "role of this process")
@@ -127,29 +127,29 @@ void Declare(Options* o, Flags* flags) {
 }
 
 // Rejects times so short that they alone would decide the result of every test.
-Status CheckTimes(const Settings& settings) {
-  constexpr Ms kLeast = 100;
-  const std::pair<const char*, Ms> times[] = {{"aic-deadline", settings.aic_deadline},
-                                              {"p2p-deadline", settings.p2p_deadline},
-                                              {"start-allowance", settings.start_allowance},
-                                              {"agent-timeout", settings.agent_timeout}};
+base::Status CheckTimes(const core::Settings& settings) {
+  constexpr core::Ms kLeast = 100;
+  const std::pair<const char*, core::Ms> times[] = {{"aic-deadline", settings.aic_deadline},
+                                                    {"p2p-deadline", settings.p2p_deadline},
+                                                    {"start-allowance", settings.start_allowance},
+                                                    {"agent-timeout", settings.agent_timeout}};
   for (const auto& [flag, ms] : times) {
     if (ms >= kLeast) continue;
-    return InvalidError("--" + std::string(flag) + ": " + DurationText(ms) +
-                        " is too short; the minimum is 100ms");
+    return base::InvalidError("--" + std::string(flag) + ": " + cli::flags::DurationText(ms) +
+                              " is too short; the minimum is 100ms");
   }
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 // Parses "a,b" into the set of its names.
-Result<std::set<std::string, std::less<>>> ParseRoles(const std::string& text) {
+base::Result<std::set<std::string, std::less<>>> ParseRoles(const std::string& text) {
   std::set<std::string, std::less<>> roles;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string role = text.substr(begin, end - begin);
-    if (const auto problem = IdProblem("role", role)) {
-      return InvalidError("--job-roles: " + *problem +
-                          "; write names separated by commas, like CCAgent,DefaultUser1");
+    if (const auto problem = base::IdProblem("role", role)) {
+      return base::InvalidError("--job-roles: " + *problem +
+                                "; write names separated by commas, like CCAgent,DefaultUser1");
     }
     roles.insert(role);
     begin = end + 1;
@@ -158,8 +158,8 @@ Result<std::set<std::string, std::less<>>> ParseRoles(const std::string& text) {
 }
 
 // Validates the options and fills in those that no flag set.
-Status Complete(Options* o, bool coordinator, bool agent) {
-  if (Status times = CheckTimes(o->coordinator.settings); !times.ok()) return times;
+base::Status Complete(Options* o, bool coordinator, bool agent) {
+  if (base::Status times = CheckTimes(o->coordinator.settings); !times.ok()) return times;
   auto roles = ParseRoles(o->job_roles);
   if (!roles.ok()) return roles.status();
   o->coordinator.settings.job_roles = *std::move(roles);
@@ -173,7 +173,7 @@ Status Complete(Options* o, bool coordinator, bool agent) {
       (agent && o->agent.state_dir.empty());
   std::string folder;
   if (needs_folder) {
-    Result<std::string> found = StateFolder();
+    base::Result<std::string> found = StateFolder();
     if (!found.ok()) return found.status();
     folder = *found;
   }
@@ -182,20 +182,20 @@ Status Complete(Options* o, bool coordinator, bool agent) {
   if (o->agent.state_dir.empty()) o->agent.state_dir = folder + "/agent";
   if (o->coordinator.db.find('/') == std::string::npos) o->coordinator.db.insert(0, "./");
   if (agent) {
-    if (Status made = MakeFolders(o->agent.state_dir); !made.ok()) return made;
+    if (base::Status made = MakeFolders(o->agent.state_dir); !made.ok()) return made;
   }
   o->agent.driver.host_devices = static_cast<std::int32_t>(o->host_devices);
   o->agent.driver.host_op_ms = static_cast<std::int32_t>(o->host_seconds);
   o->agent.driver.sim_devices = static_cast<std::int32_t>(o->sim_devices);
   o->agent.driver.sim_op_ms = static_cast<std::int32_t>(o->sim_op);
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-LogLevel LevelOf(const std::string& name) {
-  if (name == "debug") return LogLevel::kDebug;
-  if (name == "warn") return LogLevel::kWarn;
-  if (name == "error") return LogLevel::kError;
-  return LogLevel::kInfo;
+base::LogLevel LevelOf(const std::string& name) {
+  if (name == "debug") return base::LogLevel::kDebug;
+  if (name == "warn") return base::LogLevel::kWarn;
+  if (name == "error") return base::LogLevel::kError;
+  return base::LogLevel::kInfo;
 }
 
 // Raises the soft limit on open files, often 1024, to the hard limit: thousands of agents need
@@ -233,13 +233,13 @@ class StopSignals {
 
 // Stops the agent after the first signal and returns when it has stopped. Each further signal
 // forces the stop.
-void StopAgent(Agent* agent, const StopSignals& signals) {
+void StopAgent(agent::Agent* agent, const StopSignals& signals) {
   agent->RequestStop();
   bool forced = false;
   while (!agent->Wait(50)) {
     if (!signals.Came(1)) continue;
     if (!forced)
-      LogWarn("second stop signal: ending the running tests and making their devices safe");
+      base::LogWarn("second stop signal: ending the running tests and making their devices safe");
     forced = true;
     agent->ForceStop();
   }
@@ -248,45 +248,46 @@ void StopAgent(Agent* agent, const StopSignals& signals) {
 int Serve(Options* options, bool with_coordinator, bool with_agent) {
   const StopSignals signals;
   RaiseFileLimit();
-  std::unique_ptr<Coordinator> coordinator;
+  std::unique_ptr<coordinator::Coordinator> coordinator;
   if (with_coordinator) {
-    auto started = Coordinator::Start(options->coordinator);
+    auto started = coordinator::Coordinator::Start(options->coordinator);
     if (!started.ok()) {
-      LogError(started.status().text());
-      return kExitFailed;
+      base::LogError(started.status().text());
+      return cli::flags::kExitFailed;
     }
     coordinator = *std::move(started);
     if (options->agent.coordinator.empty()) options->agent.coordinator = coordinator->address();
   }
   if (options->agent.coordinator.empty()) options->agent.coordinator = "127.0.0.1:8899";
-  std::unique_ptr<Agent> agent;
+  std::unique_ptr<agent::Agent> agent;
   if (with_agent) {
-    auto started = Agent::Start(options->agent);
+    auto started = agent::Agent::Start(options->agent);
     if (!started.ok()) {
-      LogError(started.status().text());
-      return kExitFailed;
+      base::LogError(started.status().text());
+      return cli::flags::kExitFailed;
     }
     agent = *std::move(started);
   }
   while (!signals.Came(1000)) {
     if (agent && agent->Wait(0)) {
-      LogError("the agent stopped unexpectedly");
-      return kExitFailed;
+      base::LogError("the agent stopped unexpectedly");
+      return cli::flags::kExitFailed;
     }
   }
   if (agent) StopAgent(agent.get(), signals);
   if (coordinator) {
-    if (Status stopped = coordinator->Stop(); !stopped.ok()) LogError(stopped.text());
+    if (base::Status stopped = coordinator->Stop(); !stopped.ok()) base::LogError(stopped.text());
   }
-  LogInfo("stopped");
-  return kExitOk;
+  base::LogInfo("stopped");
+  return cli::flags::kExitOk;
 }
 
 }  // namespace
 
-int RunDaemon(Args args) {
+int RunDaemon(cli::Args args) {
   Options options;
-  Flags flags(kName, "On-demand stress tests for the accelerators of training jobs.", Details());
+  cli::flags::Flags flags(kName, "On-demand stress tests for the accelerators of training jobs.",
+                          Details());
   Declare(&options, &flags);
   if (const auto status = flags.Parse(std::move(args))) return *status;
   if (options.role.empty()) {
@@ -296,7 +297,7 @@ int RunDaemon(Args args) {
   const bool agent = options.role.find("agent") != std::string::npos;
   SetLogLevel(LevelOf(options.log_level));
   // Validates the driver's options, too, before anything starts.
-  if (const Status status = Complete(&options, coordinator, agent); !status.ok()) {
+  if (const base::Status status = Complete(&options, coordinator, agent); !status.ok()) {
     return flags.Wrong(status.text());
   }
   if (agent) {
@@ -306,4 +307,4 @@ int RunDaemon(Args args) {
   return Serve(&options, coordinator, agent);
 }
 
-}  // namespace assay
+}  // namespace assay::roles

@@ -3,10 +3,10 @@
 
 #include "cli/commands.h"
 
-namespace assay {
+namespace assay::roles {
 
 // Runs `assay --role=...` until it is stopped; returns the exit status. Call it from the main
 // thread before any other thread starts: it blocks SIGTERM and SIGINT for all threads.
-int RunDaemon(Args args);
+int RunDaemon(cli::Args args);
 
-}  // namespace assay
+}  // namespace assay::roles

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::roles {
 namespace {
 
 constexpr char kSystemFolder[] = "/var/lib/assay";
@@ -26,20 +26,20 @@ bool IsFolder(const std::string& path) {
 
 }  // namespace
 
-Status MakeFolders(const std::string& folder) {
+base::Status MakeFolders(const std::string& folder) {
   for (std::size_t end = 1; end <= folder.size(); ++end) {
     if (end < folder.size() && folder[end] != '/') continue;
     const std::string part = folder.substr(0, end);
     if (mkdir(part.c_str(), 0755) == 0) continue;
     const int error = errno;
     if (IsFolder(part)) continue;
-    return UnavailableError("cannot create the folder " + ShownEnd(part, 200) + ": " +
-                            std::strerror(error));
+    return base::UnavailableError("cannot create the folder " + base::ShownEnd(part, 200) + ": " +
+                                  std::strerror(error));
   }
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-Result<std::string> StateFolder() {
+base::Result<std::string> StateFolder() {
   // systemd may set several paths, separated by colons. The first one is used.
   const std::string given = Environment("STATE_DIRECTORY");
   if (!given.empty()) return given.substr(0, given.find(':'));
@@ -50,15 +50,15 @@ Result<std::string> StateFolder() {
   if (folder.empty()) {
     const std::string home = Environment("HOME");
     if (home.empty()) {
-      return NotFoundError(
+      return base::NotFoundError(
           "no folder for state: /var/lib/assay is not writable and HOME is not set; name one with "
           "--db and --port-file (coordinator) or --state-dir (agent)");
     }
     folder = home + "/.local/state";
   }
   folder += "/assay";
-  if (Status made = MakeFolders(folder); !made.ok()) return made;
+  if (base::Status made = MakeFolders(folder); !made.ok()) return made;
   return folder;
 }
 
-}  // namespace assay
+}  // namespace assay::roles

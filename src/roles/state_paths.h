@@ -7,14 +7,14 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::roles {
 
 // Returns the folder. Creates it if it is missing, except $STATE_DIRECTORY, which systemd creates.
 // kUnavailable: the folder cannot be created; the text names it. kNotFound: there is no candidate;
 // the text names the flags that select a folder.
-Result<std::string> StateFolder();
+base::Result<std::string> StateFolder();
 // Creates `folder` and its missing parents, readable by others (mode 0755 less the umask): other
 // users query the database.
-Status MakeFolders(const std::string& folder);
+base::Status MakeFolders(const std::string& folder);
 
-}  // namespace assay
+}  // namespace assay::roles

@@ -5,7 +5,7 @@
 
 #include "driver/worker_main.h"
 
-namespace assay {
+namespace assay::roles {
 namespace {
 
 std::optional<int> Descriptor(std::string_view word, std::string_view flag) {
@@ -27,4 +27,4 @@ std::optional<int> RunIfWorker(int argc, char** argv) {
   return driver::RunWorker(*in, *out);
 }
 
-}  // namespace assay
+}  // namespace assay::roles

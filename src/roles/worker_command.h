@@ -4,10 +4,10 @@
 
 #include <optional>
 
-namespace assay {
+namespace assay::roles {
 
 // Runs the worker and returns its exit status if the arguments are those of a worker. Otherwise
 // returns no value.
 std::optional<int> RunIfWorker(int argc, char** argv);
 
-}  // namespace assay
+}  // namespace assay::roles

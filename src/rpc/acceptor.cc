@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
 constexpr int kRetryMs = 100;  // while no descriptor is free
@@ -49,30 +49,30 @@ int PortOf(int fd) {
 
 }  // namespace
 
-Result<std::unique_ptr<Acceptor>> Acceptor::Listen(const ListenAddress& address) {
+base::Result<std::unique_ptr<Acceptor>> Acceptor::Listen(const ListenAddress& address) {
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const std::string port = std::to_string(address.port);
   if (const int error = getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found)) {
-    return InvalidError("cannot listen on " + address.Text() + ": " + gai_strerror(error));
+    return base::InvalidError("cannot listen on " + address.Text() + ": " + gai_strerror(error));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, freeaddrinfo);
   std::unique_ptr<Acceptor> acceptor(new Acceptor);
   acceptor->port_ = address.port;
-  Status problem;
+  base::Status problem;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    Status added = acceptor->Add(address, *one);
+    base::Status added = acceptor->Add(address, *one);
     if (!added.ok()) problem = std::move(added);
   }
   // Ignore addresses of a family that this machine does not support, but fail if any address is in
   // use.
-  if (acceptor->listeners_.empty() || problem.code() == Code::kConflict) return problem;
+  if (acceptor->listeners_.empty() || problem.code() == base::Code::kConflict) return problem;
   return acceptor;
 }
 
-Status Acceptor::Add(const ListenAddress& address, const addrinfo& one) {
+base::Status Acceptor::Add(const ListenAddress& address, const addrinfo& one) {
   sockaddr_storage copy{};
   std::memcpy(&copy, one.ai_addr, one.ai_addrlen);
   const int family = one.ai_family;
@@ -86,9 +86,9 @@ Status Acceptor::Add(const ListenAddress& address, const addrinfo& one) {
     if (fd >= 0) close(fd);
     const std::string text = "cannot listen on " + address.Text() + ": " + std::strerror(error);
     if (error == EADDRINUSE) {
-      return ConflictError(text + "; is another coordinator running there?");
+      return base::ConflictError(text + "; is another coordinator running there?");
     }
-    return InvalidError(text);
+    return base::InvalidError(text);
   };
   if (fd < 0) return failed();
   SetOption(fd, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -100,15 +100,16 @@ Status Acceptor::Add(const ListenAddress& address, const addrinfo& one) {
   }
   if (port_ == 0) port_ = PortOf(fd);
   listeners_.push_back(fd);
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 Acceptor::~Acceptor() { Stop(); }
 
-Status Acceptor::Start(int user_timeout_ms, std::function<void(const Connection&)> connected) {
+base::Status Acceptor::Start(int user_timeout_ms,
+                             std::function<void(const Connection&)> connected) {
   user_timeout_ms_ = user_timeout_ms;
   connected_ = std::move(connected);
-  return StartThread(&thread_, "the acceptor", "acceptor", [this] { Run(); });
+  return base::StartThread(&thread_, "the acceptor", "acceptor", [this] { Run(); });
 }
 
 void Acceptor::Stop() {
@@ -123,7 +124,7 @@ void Acceptor::Run() {
   for (const int fd : listeners_) polled.push_back({fd, POLLIN, 0});
   for (;;) {
     if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
-      LogError(std::string("acceptor: poll: ") + std::strerror(errno));
+      base::LogError(std::string("acceptor: poll: ") + std::strerror(errno));
     }
     if ((polled[0].revents & POLLIN) != 0) return;
     for (std::size_t i = 1; i < polled.size(); ++i) {
@@ -146,7 +147,7 @@ void Acceptor::AcceptFrom(int listener) {
     close(fd);
     return NoneLeft("all but the " + std::to_string(kReserve) + " reserved ones are in use");
   }
-  if (std::exchange(none_left_, false)) LogInfo("accepting connections again");
+  if (std::exchange(none_left_, false)) base::LogInfo("accepting connections again");
   SetOption(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   SetOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout_ms_);
   connected_({fd, listener});
@@ -154,11 +155,11 @@ void Acceptor::AcceptFrom(int listener) {
 
 void Acceptor::NoneLeft(const std::string& why) {
   if (!std::exchange(none_left_, true)) {
-    LogError("cannot accept connections: no file descriptor is free (" + why + "; the limit is " +
-             std::to_string(FileLimit()) +
-             "); retrying; raise LimitNOFILE of the systemd unit, or `ulimit -n`");
+    base::LogError("cannot accept connections: no file descriptor is free (" + why +
+                   "; the limit is " + std::to_string(FileLimit()) +
+                   "); retrying; raise LimitNOFILE of the systemd unit, or `ulimit -n`");
   }
   (void)stop_.WaitFor(kRetryMs);
 }
 
-}  // namespace assay
+}  // namespace assay::rpc

@@ -19,13 +19,13 @@
 
 struct addrinfo;
 
-namespace assay {
+namespace assay::rpc {
 
 class Acceptor {
  public:
   // Listens on every address that the host resolves to; connections wait until Start. kConflict
   // when an address is in use, else kInvalid, both with the system's reason.
-  static Result<std::unique_ptr<Acceptor>> Listen(const ListenAddress& address);
+  static base::Result<std::unique_ptr<Acceptor>> Listen(const ListenAddress& address);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -39,7 +39,7 @@ class Acceptor {
   // user_timeout_ms: how long sent data may stay unacknowledged (TCP_USER_TIMEOUT), as gRPC sets it
   // on the connections it accepts itself. connected: called on the acceptor's thread; must not
   // block.
-  Status Start(int user_timeout_ms, std::function<void(const Connection&)> connected);
+  base::Status Start(int user_timeout_ms, std::function<void(const Connection&)> connected);
   // Closes the listeners: the system refuses new connections, and `connected` is not called any
   // more.
   void Stop();
@@ -47,7 +47,7 @@ class Acceptor {
  private:
   Acceptor() = default;
 
-  Status Add(const ListenAddress& address, const addrinfo& one);
+  base::Status Add(const ListenAddress& address, const addrinfo& one);
   void Run();
   void AcceptFrom(int listener);
   void NoneLeft(const std::string& why);
@@ -56,9 +56,9 @@ class Acceptor {
   int port_ = 0;
   int user_timeout_ms_ = 0;
   std::function<void(const Connection&)> connected_;
-  WakeEvent stop_;
+  lockfree::WakeEvent stop_;
   bool none_left_ = false;  // no descriptor is free, and that was logged
   std::thread thread_;
 };
 
-}  // namespace assay
+}  // namespace assay::rpc

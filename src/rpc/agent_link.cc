@@ -10,16 +10,16 @@
 #include "wire/fleet_wire.h"
 #include "wire/grpc_status.h"
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
-Ms SteadyNow() {
+core::Ms SteadyNow() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-constexpr Ms kInHand = -1;  // a message is being processed
+constexpr core::Ms kInHand = -1;  // a message is being processed
 
 class Refused final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
@@ -29,15 +29,16 @@ class Refused final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void OnDone() override { delete this; }
 };
 
-Result<std::optional<AgentMessage>> Parse(const grpc::ByteBuffer& bytes) {
+base::Result<std::optional<core::AgentMessage>> Parse(const grpc::ByteBuffer& bytes) {
   fleet::AgentMessage wire;
-  if (Status status = ParseBytes(bytes, &wire); !status.ok()) return status;
-  return FromWire(wire);
+  if (base::Status status = ParseBytes(bytes, &wire); !status.ok()) return status;
+  return wire::FromWire(wire);
 }
 
 }  // namespace
 
-AgentLink* AgentLink::Open(Intake* intake, Worker* parser, grpc::CallbackServerContext* context) {
+AgentLink* AgentLink::Open(control::Intake* intake, control::Worker* parser,
+                           grpc::CallbackServerContext* context) {
   auto* link = new AgentLink(intake, parser, context);
   link->heard_.store(SteadyNow(), std::memory_order_relaxed);
   intake->PostLinkOpened(link->id_, link);
@@ -54,8 +55,8 @@ void AgentLink::ReadNext() {
   StartRead(&incoming_);
 }
 
-Ms AgentLink::SilentFor() const {
-  const Ms heard = heard_.load(std::memory_order_relaxed);
+core::Ms AgentLink::SilentFor() const {
+  const core::Ms heard = heard_.load(std::memory_order_relaxed);
   return heard == kInHand ? 0 : SteadyNow() - heard;
 }
 
@@ -71,10 +72,10 @@ void AgentLink::OnReadDone(bool ok) {
 }
 
 void AgentLink::Handle() {
-  Result<std::optional<AgentMessage>> message = Parse(incoming_);
+  base::Result<std::optional<core::AgentMessage>> message = Parse(incoming_);
   incoming_.Clear();
   if (!message.ok()) {
-    PostClosed(std::make_unique<Status>(message.status()));
+    PostClosed(std::make_unique<base::Status>(message.status()));
     Leave();
   } else if (!message->has_value()) {
     heard_.store(SteadyNow(), std::memory_order_relaxed);
@@ -83,7 +84,7 @@ void AgentLink::Handle() {
   } else {
     // Leave before posting: once the loop has the message, the next one may arrive on another
     // thread, and this object may be deleted.
-    Intake* const intake = intake_;
+    control::Intake* const intake = intake_;
     const std::uint64_t id = id_;
     Leave();
     intake->PostLinkSaid(id, std::move(**message));
@@ -112,37 +113,38 @@ void AgentLink::Finish(const grpc::Status& status) {
   if (gate_.fetch_or(kFinish, std::memory_order_acq_rel) == 0) ServerBidiReactor::Finish(final_);
 }
 
-void AgentLink::Deliver(const CoordinatorMessage& message) {
-  switch (outbox_.Push(SharedBytes(ToWire(message)))) {
-    case PushResult::kStartPump:
+void AgentLink::Deliver(const core::CoordinatorMessage& message) {
+  switch (outbox_.Push(SharedBytes(wire::ToWire(message)))) {
+    case lockfree::PushResult::kStartPump:
       return outbox_.Pump(this);
-    case PushResult::kQueued:
-    case PushResult::kClosed:
+    case lockfree::PushResult::kQueued:
+    case lockfree::PushResult::kClosed:
       return;
-    case PushResult::kFull:
-      PostClosed(std::make_unique<Status>(
-          ExhaustedError("the agent does not read the coordinator's messages; attach again")));
+    case lockfree::PushResult::kFull:
+      PostClosed(std::make_unique<base::Status>(base::ExhaustedError(
+          "the agent does not read the coordinator's messages; attach again")));
       // The queued messages will not be read, and the end would wait behind them, so cancel. The
       // context still exists, because only this filler lets the stream finish.
       context_->TryCancel();
   }
 }
 
-void AgentLink::End(const Status& status) {
-  if (outbox_.PushFinal(ToGrpc(status)) == PushResult::kStartPump) outbox_.Pump(this);
+void AgentLink::End(const base::Status& status) {
+  if (outbox_.PushFinal(wire::ToGrpc(status)) == lockfree::PushResult::kStartPump)
+    outbox_.Pump(this);
 }
 
-void AgentLink::PostClosed(std::unique_ptr<Status> why) {
+void AgentLink::PostClosed(std::unique_ptr<base::Status> why) {
   if (!close_posted_.exchange(true, std::memory_order_relaxed)) {
     intake_->PostLinkClosed(id_, std::move(why));
   }
 }
 
 void AgentLink::OnDone() {
-  Intake* const intake = intake_;
+  control::Intake* const intake = intake_;
   intake->PostLinkDone(id_, close_posted_.load(std::memory_order_relaxed));
   delete this;
-  intake->Left(Intake::Guest::kLink);
+  intake->Left(control::Intake::Guest::kLink);
 }
 
-}  // namespace assay
+}  // namespace assay::rpc

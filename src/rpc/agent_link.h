@@ -30,26 +30,27 @@
 #include "lockfree/outbox.h"
 #include "rpc/bytes.h"
 
-namespace assay {
+namespace assay::rpc {
 
 class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-                        public LinkPort {
+                        public control::LinkPort {
  public:
   // Posts LinkOpened. REQUIRES: admitted as a Guest::kLink.
-  static AgentLink* Open(Intake* intake, Worker* parser, grpc::CallbackServerContext* context);
+  static AgentLink* Open(control::Intake* intake, control::Worker* parser,
+                         grpc::CallbackServerContext* context);
   static grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Refuse(
       const grpc::Status& status);
 
   // --- Called by the control loop ---
   void ReadNext() override;
-  Ms SilentFor() const override;
+  core::Ms SilentFor() const override;
 
   // --- Called by the fan-out ---
-  void Deliver(const CoordinatorMessage& message) override;
-  void End(const Status& status) override;
+  void Deliver(const core::CoordinatorMessage& message) override;
+  void End(const base::Status& status) override;
 
   // --- Called by the outbox ---
-  void Write(const Bytes& bytes) { StartWrite(bytes.get()); }
+  void Write(const control::Bytes& bytes) { StartWrite(bytes.get()); }
   void Finish(const grpc::Status& status);
   void Room() {}
 
@@ -61,7 +62,7 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   static constexpr std::uint32_t kFinish = 1;
   static constexpr std::uint32_t kInside = 2;
 
-  AgentLink(Intake* intake, Worker* parser, grpc::CallbackServerContext* context)
+  AgentLink(control::Intake* intake, control::Worker* parser, grpc::CallbackServerContext* context)
       : intake_(intake),
         parser_(parser),
         context_(context),
@@ -81,19 +82,19 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   bool Enter();
   void Leave();
   // Posts to the loop, once, that the link must end. why: the reason; null: the agent disconnected.
-  void PostClosed(std::unique_ptr<Status> why);
+  void PostClosed(std::unique_ptr<base::Status> why);
 
-  Intake* const intake_;
-  Worker* const parser_;
+  control::Intake* const intake_;
+  control::Worker* const parser_;
   grpc::CallbackServerContext* const context_;  // lives until OnDone
   const std::uint64_t id_;
-  Outbox<Bytes, grpc::Status> outbox_;
+  lockfree::Outbox<control::Bytes, grpc::Status> outbox_;
   grpc::ByteBuffer incoming_;  // owned by gRPC from StartRead to OnReadDone, then by Handle
   // When the last message arrived (steady clock), or kInHand. Relaxed: it orders nothing.
-  std::atomic<Ms> heard_{0};
+  std::atomic<core::Ms> heard_{0};
   std::atomic<std::uint32_t> gate_{0};
   grpc::Status final_;  // set before kFinish
   std::atomic<bool> close_posted_{false};
 };
 
-}  // namespace assay
+}  // namespace assay::rpc

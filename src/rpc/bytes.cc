@@ -11,44 +11,46 @@
 #include "recover.pb.h"
 #include "rpc/job_bytes.h"
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
-class WireEncoder final : public Encoder {
+class WireEncoder final : public control::Encoder {
  public:
-  Bytes Notify(const std::string& job, const std::vector<RankOps>& ranks) const override {
+  control::Bytes Notify(const std::string& job,
+                        const std::vector<core::RankOps>& ranks) const override {
     StressTestRankParams params;
     params.set_jobid(job);
-    for (const RankOps& rank : ranks) {
+    for (const core::RankOps& rank : ranks) {
       StressOpList& list = (*params.mutable_stressparam())[std::to_string(rank.rank)];
-      for (Op op : kAllOps) {
+      for (core::Op op : core::kAllOps) {
         if (rank.ops.Has(op)) list.add_ops(static_cast<std::int64_t>(op));
       }
     }
     return SharedBytes(params);
   }
 
-  Bytes Result(const std::string& job, const std::string& message) const override {
+  control::Bytes Result(const std::string& job, const std::string& message) const override {
     StressTestResponse response;
     response.set_jobid(job);
     response.set_msg(message);
     return SharedBytes(response);
   }
 
-  EncodedMessage JobSignal(const Signal& signal, const std::string& uuid) const override {
+  control::EncodedMessage JobSignal(const core::Signal& signal,
+                                    const std::string& uuid) const override {
     return EncodeJobSignal(signal, uuid);
   }
-  EncodedMessage JobSignalList(const std::vector<EncodedMessage>& signals, Ms report_time,
-                               std::size_t total) const override {
+  control::EncodedMessage JobSignalList(const std::vector<control::EncodedMessage>& signals,
+                                        core::Ms report_time, std::size_t total) const override {
     return EncodeJobSignalList(signals, report_time, total);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Encoder> MakeEncoder() { return std::make_unique<WireEncoder>(); }
+std::unique_ptr<control::Encoder> MakeEncoder() { return std::make_unique<WireEncoder>(); }
 
-Status ParseBytes(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite* message) {
+base::Status ParseBytes(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite* message) {
   // A call without a message has no buffer.
   bool parsed = bytes.Valid();
   if (parsed) {
@@ -56,9 +58,9 @@ Status ParseBytes(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite* 
     grpc::ProtoBufferReader reader(&readable);
     parsed = reader.status().ok() && message->ParseFromZeroCopyStream(&reader);
   }
-  if (parsed) return Status::Ok();
-  return InvalidError("the message is not a valid " + message->GetTypeName() +
-                      " (damaged, or a text in it is not UTF-8)");
+  if (parsed) return base::Status::Ok();
+  return base::InvalidError("the message is not a valid " + message->GetTypeName() +
+                            " (damaged, or a text in it is not UTF-8)");
 }
 
 grpc::ByteBuffer Serialise(const google::protobuf::MessageLite& message) {
@@ -68,4 +70,4 @@ grpc::ByteBuffer Serialise(const google::protobuf::MessageLite& message) {
   return {&slice, 1};
 }
 
-}  // namespace assay
+}  // namespace assay::rpc

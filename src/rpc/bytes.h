@@ -13,18 +13,18 @@
 #include "base/status.h"
 #include "control/ports.h"
 
-namespace assay {
+namespace assay::rpc {
 
 // kInvalid when the bytes are not a message of that type (damaged, or a text that is not UTF-8).
-Status ParseBytes(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite* message);
+base::Status ParseBytes(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite* message);
 
 // REQUIRES: the message is under 2 GiB.
 grpc::ByteBuffer Serialise(const google::protobuf::MessageLite& message);
-inline Bytes SharedBytes(const google::protobuf::MessageLite& message) {
+inline control::Bytes SharedBytes(const google::protobuf::MessageLite& message) {
   return std::make_shared<const grpc::ByteBuffer>(Serialise(message));
 }
 
 // The encoder for the messages of Recover and of the job service.
-std::unique_ptr<Encoder> MakeEncoder();
+std::unique_ptr<control::Encoder> MakeEncoder();
 
-}  // namespace assay
+}  // namespace assay::rpc

@@ -10,9 +10,9 @@
 #include "control/intake.h"
 #include "control/task_thread.h"
 
-namespace assay {
+namespace assay::rpc {
 
 // The pointers outlive the service and its links.
-std::unique_ptr<grpc::Service> MakeFleetService(Intake* intake, Worker* parser);
+std::unique_ptr<grpc::Service> MakeFleetService(control::Intake* intake, control::Worker* parser);
 
-}  // namespace assay
+}  // namespace assay::rpc

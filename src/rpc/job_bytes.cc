@@ -12,12 +12,12 @@
 
 #include "job.pb.h"
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
 // A job's message must also fit as the only one of a list.
 constexpr std::size_t kSignalBytesMax =
-    kMessageBytesMax - Encoder::kListBytesOnce - Encoder::kListBytesEach;
+    control::kMessageBytesMax - control::Encoder::kListBytesOnce - control::Encoder::kListBytesEach;
 // Shorter tables are cheaper to copy than to refer to.
 constexpr std::size_t kSharedTableBytes = 4096;
 
@@ -40,18 +40,18 @@ grpc::Slice Shared(const std::shared_ptr<const std::string>& text) {
           [](void* keeper) { delete static_cast<Keeper*>(keeper); }, new Keeper(text)};
 }
 
-EncodedMessage Message(const std::vector<grpc::Slice>& slices) {
-  EncodedMessage message;
+control::EncodedMessage Message(const std::vector<grpc::Slice>& slices) {
+  control::EncodedMessage message;
   message.bytes = std::make_shared<const grpc::ByteBuffer>(slices.data(), slices.size());
   message.size = message.bytes->Length();
   return message;
 }
 
-std::string SecondsText(Ms time) { return std::to_string(time / 1000); }
+std::string SecondsText(core::Ms time) { return std::to_string(time / 1000); }
 
 // The fields before HcclJson. Their bytes, then HcclJson's, then those of FieldsAfter form the
 // message.
-job::JobSummarySignal FieldsBefore(const Signal& signal, const std::string& uuid) {
+job::JobSummarySignal FieldsBefore(const core::Signal& signal, const std::string& uuid) {
   job::JobSummarySignal fields;
   fields.set_uuid(uuid);
   fields.set_jobid(signal.job.id);
@@ -65,10 +65,10 @@ job::JobSummarySignal FieldsBefore(const Signal& signal, const std::string& uuid
   return fields;
 }
 
-job::JobSummarySignal FieldsAfter(const Signal& signal) {
+job::JobSummarySignal FieldsAfter(const core::Signal& signal) {
   job::JobSummarySignal fields;
-  const bool over =
-      signal.deleted || signal.state == JobState::kComplete || signal.state == JobState::kFailed;
+  const bool over = signal.deleted || signal.state == core::JobState::kComplete ||
+                    signal.state == core::JobState::kFailed;
   if (over && signal.ended != 0) fields.set_deletetime(SecondsText(signal.ended));
   if (signal.job.framework == "pytorch" || signal.job.framework.empty()) {
     fields.set_sharedtorip(signal.job.shared_tor_ip);
@@ -80,7 +80,7 @@ job::JobSummarySignal FieldsAfter(const Signal& signal) {
 
 }  // namespace
 
-EncodedMessage EncodeJobSignal(const Signal& signal, const std::string& uuid) {
+control::EncodedMessage EncodeJobSignal(const core::Signal& signal, const std::string& uuid) {
   const std::string before = FieldsBefore(signal, uuid).SerializeAsString();
   const std::string after = FieldsAfter(signal).SerializeAsString();
   const std::string& table = *signal.hccl;
@@ -102,14 +102,14 @@ EncodedMessage EncodeJobSignal(const Signal& signal, const std::string& uuid) {
   return Message(slices);
 }
 
-EncodedMessage EncodeJobSignalList(const std::vector<EncodedMessage>& signals, Ms report_time,
-                                   std::size_t total) {
+control::EncodedMessage EncodeJobSignalList(const std::vector<control::EncodedMessage>& signals,
+                                            core::Ms report_time, std::size_t total) {
   std::vector<grpc::Slice> slices;
   slices.reserve(2 * signals.size() + 1);
   std::vector<grpc::Slice> own;
-  for (const EncodedMessage& signal : signals) {
+  for (const control::EncodedMessage& signal : signals) {
     slices.push_back(Header(job::JobSummarySignalList::kJobSummarySignalsFieldNumber, signal.size));
-    assert(slices.back().size() <= Encoder::kListBytesEach);
+    assert(slices.back().size() <= control::Encoder::kListBytesEach);
     const bool dumped = signal.bytes->Dump(&own).ok();  // refers to the bytes, copies none
     assert(dumped);
     static_cast<void>(dumped);
@@ -120,8 +120,8 @@ EncodedMessage EncodeJobSignalList(const std::vector<EncodedMessage>& signals, M
   rest.set_jobtotalnum(static_cast<std::int32_t>(
       std::min<std::size_t>(total, std::numeric_limits<std::int32_t>::max())));
   slices.emplace_back(rest.SerializeAsString());
-  assert(slices.back().size() <= Encoder::kListBytesOnce);
+  assert(slices.back().size() <= control::Encoder::kListBytesOnce);
   return Message(slices);
 }
 
-}  // namespace assay
+}  // namespace assay::rpc

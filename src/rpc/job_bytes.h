@@ -10,10 +10,10 @@
 #include "control/ports.h"
 #include "core/signal.h"
 
-namespace assay {
+namespace assay::rpc {
 
-EncodedMessage EncodeJobSignal(const Signal& signal, const std::string& uuid);
-EncodedMessage EncodeJobSignalList(const std::vector<EncodedMessage>& signals, Ms report_time,
-                                   std::size_t total);
+control::EncodedMessage EncodeJobSignal(const core::Signal& signal, const std::string& uuid);
+control::EncodedMessage EncodeJobSignalList(const std::vector<control::EncodedMessage>& signals,
+                                            core::Ms report_time, std::size_t total);
 
-}  // namespace assay
+}  // namespace assay::rpc

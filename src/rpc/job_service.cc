@@ -11,7 +11,7 @@
 #include "rpc/unary_call.h"
 #include "wire/grpc_status.h"
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
 using grpc::ByteBuffer;
@@ -20,11 +20,11 @@ using StreamReactor = grpc::ServerWriteReactor<ByteBuffer>;
 // A request is a role and an id.
 constexpr std::size_t kRequestBytesMax = 64 * 1024;
 
-Status ParseClient(const ByteBuffer& bytes, job::ClientInfo* info) {
+base::Status ParseClient(const ByteBuffer& bytes, job::ClientInfo* info) {
   if (bytes.Length() > kRequestBytesMax) {
-    return InvalidError("the request has " + std::to_string(bytes.Length()) +
-                        " bytes; a role and an id may have at most " +
-                        std::to_string(kRequestBytesMax));
+    return base::InvalidError("the request has " + std::to_string(bytes.Length()) +
+                              " bytes; a role and an id may have at most " +
+                              std::to_string(kRequestBytesMax));
   }
   return ParseBytes(bytes, info);
 }
@@ -35,30 +35,31 @@ using JobBase = job::Job::WithRawCallbackMethod_Register<
 
 class JobService final : public JobBase {
  public:
-  JobService(Intake* intake, Worker* parser, RoomListener* board, std::size_t subscriber_buffer)
+  JobService(control::Intake* intake, control::Worker* parser, control::RoomListener* board,
+             std::size_t subscriber_buffer)
       : intake_(intake), parser_(parser), limits_{board, subscriber_buffer, kWaitingMax} {}
 
   grpc::ServerUnaryReactor* Register(CallContext* context, const ByteBuffer* request,
                                      ByteBuffer* response) override {
-    const std::string client = RandomUuid();
+    const std::string client = base::RandomUuid();
     Command::Handling handling;
     handling.translate = [client](Command* call) -> Command::Translated {
       job::ClientInfo info;
-      if (Status status = ParseClient(call->request(), &info); !status.ok()) {
+      if (base::Status status = ParseClient(call->request(), &info); !status.ok()) {
         return ReplyWith(status);
       }
-      ClientRegistered event;
+      core::ClientRegistered event;
       event.call = call->id();
       event.caller = call->caller();
       event.role = info.role();
       event.client = client;
-      return Event(std::move(event));
+      return core::Event(std::move(event));
     };
-    handling.respond = [client](Command* call, Answer&& answer) {
+    handling.respond = [client](Command* call, core::Answer&& answer) {
       if (!answer.status.ok()) return call->Finish(ReplyWith(answer.status));
       job::Status status;
       status.set_code(answer.code);
-      status.set_info(Shown(answer.text, kStatusTextMax));
+      status.set_info(base::Shown(answer.text, wire::kStatusTextMax));
       if (answer.code == kRegistered) status.set_clientid(client);
       call->Finish(ReplyWith(status));
     };
@@ -67,11 +68,11 @@ class JobService final : public JobBase {
 
   StreamReactor* SubscribeJobSummarySignal(CallContext* context,
                                            const ByteBuffer* request) override {
-    return Subscribe(context, *request, Topic::kSignal);
+    return Subscribe(context, *request, core::Topic::kSignal);
   }
   StreamReactor* SubscribeJobSummarySignalList(CallContext* context,
                                                const ByteBuffer* request) override {
-    return Subscribe(context, *request, Topic::kSignalList);
+    return Subscribe(context, *request, core::Topic::kSignalList);
   }
 
  private:
@@ -80,32 +81,33 @@ class JobService final : public JobBase {
   // conflated.
   static constexpr std::uint32_t kWaitingMax = 64;
 
-  StreamReactor* Subscribe(CallContext* context, const ByteBuffer& bytes, Topic topic) {
+  StreamReactor* Subscribe(CallContext* context, const ByteBuffer& bytes, core::Topic topic) {
     job::ClientInfo info;
-    if (Status status = ParseClient(bytes, &info); !status.ok()) {
-      return ServerStream::Refuse(ToGrpc(status));
+    if (base::Status status = ParseClient(bytes, &info); !status.ok()) {
+      return ServerStream::Refuse(wire::ToGrpc(status));
     }
-    if (Status status = intake_->Admit(Intake::Guest::kStream); !status.ok()) {
-      return ServerStream::Refuse(ToGrpc(status));
+    if (base::Status status = intake_->Admit(control::Intake::Guest::kStream); !status.ok()) {
+      return ServerStream::Refuse(wire::ToGrpc(status));
     }
-    StreamOpened opened;
+    core::StreamOpened opened;
     opened.topic = topic;
-    opened.caller = CallerOf(*context, Shown(info.role()));
+    opened.caller = CallerOf(*context, base::Shown(info.role()));
     opened.client = info.clientid();
     opened.role = info.role();
     return ServerStream::Open(intake_, context, limits_, std::move(opened));
   }
 
-  Intake* const intake_;
-  Worker* const parser_;
+  control::Intake* const intake_;
+  control::Worker* const parser_;
   const ServerStream::Limits limits_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeJobService(Intake* intake, Worker* parser, RoomListener* board,
+std::unique_ptr<grpc::Service> MakeJobService(control::Intake* intake, control::Worker* parser,
+                                              control::RoomListener* board,
                                               std::size_t subscriber_buffer) {
   return std::make_unique<JobService>(intake, parser, board, subscriber_buffer);
 }
 
-}  // namespace assay
+}  // namespace assay::rpc

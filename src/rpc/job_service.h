@@ -12,11 +12,12 @@
 #include "control/intake.h"
 #include "control/task_thread.h"
 
-namespace assay {
+namespace assay::rpc {
 
 // board: notified when a subscriber's stream has room again. subscriber_buffer: bytes that may be
 // unwritten per subscriber. The pointers outlive the service and its streams.
-std::unique_ptr<grpc::Service> MakeJobService(Intake* intake, Worker* parser, RoomListener* board,
+std::unique_ptr<grpc::Service> MakeJobService(control::Intake* intake, control::Worker* parser,
+                                              control::RoomListener* board,
                                               std::size_t subscriber_buffer);
 
-}  // namespace assay
+}  // namespace assay::rpc

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
 bool IsLoopback(const std::string& host) {
@@ -37,10 +37,10 @@ std::string ListenAddress::Text() const {
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-Result<ListenAddress> ParseListenAddress(std::string_view text) {
+base::Result<ListenAddress> ParseListenAddress(std::string_view text) {
   const auto wrong = [&](std::string_view what) {
-    return InvalidError("listen address " + Quoted(text) + ": " + std::string(what) +
-                        "; write HOST:PORT, for example 127.0.0.1:8899 or [::1]:8899");
+    return base::InvalidError("listen address " + base::Quoted(text) + ": " + std::string(what) +
+                              "; write HOST:PORT, for example 127.0.0.1:8899 or [::1]:8899");
   };
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return wrong("the port is missing");
@@ -59,7 +59,7 @@ Result<ListenAddress> ParseListenAddress(std::string_view text) {
     return wrong("the text in brackets is not an IPv6 address");
   }
   if (host.size() > 255 || host.find_first_of(" \t/%") != std::string_view::npos ||
-      Shown(host, 255) != host) {
+      base::Shown(host, 255) != host) {
     return wrong("the host is not a host name or an address");
   }
   address.port = *port;
@@ -67,4 +67,4 @@ Result<ListenAddress> ParseListenAddress(std::string_view text) {
   return address;
 }
 
-}  // namespace assay
+}  // namespace assay::rpc

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::rpc {
 
 struct ListenAddress {
   std::string host;  // without brackets
@@ -20,6 +20,6 @@ struct ListenAddress {
 };
 
 // kInvalid with the problem and the expected form.
-Result<ListenAddress> ParseListenAddress(std::string_view text);
+base::Result<ListenAddress> ParseListenAddress(std::string_view text);
 
-}  // namespace assay
+}  // namespace assay::rpc

@@ -12,7 +12,7 @@
 #include "rpc/unary_call.h"
 #include "wire/grpc_status.h"
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
 using grpc::ByteBuffer;
@@ -31,11 +31,11 @@ constexpr std::size_t kReplyTextMax = 4096;
 Reply WireStatus(int code, const std::string& text) {
   ::Status status;
   status.set_code(code);
-  status.set_info(Shown(text, kStatusTextMax));
+  status.set_info(base::Shown(text, wire::kStatusTextMax));
   return ReplyWith(status);
 }
 
-void RespondWireStatus(Command* call, Answer&& answer) {
+void RespondWireStatus(Command* call, core::Answer&& answer) {
   call->Finish(WireStatus(answer.code, answer.text));
 }
 
@@ -55,8 +55,9 @@ std::string Cut(const std::string& text, std::size_t max) {
 
 Command::Translated TranslateStressTest(Command* call) {
   StressTestParam param;
-  if (Status status = ParseBytes(call->request(), &param); !status.ok()) return ReplyWith(status);
-  if (const auto problem = IdProblem("job", param.jobid())) {
+  if (base::Status status = ParseBytes(call->request(), &param); !status.ok())
+    return ReplyWith(status);
+  if (const auto problem = base::IdProblem("job", param.jobid())) {
     return WireStatus(kBadParameter, *problem);
   }
   if (param.stressparam_size() > kNodesMax) {
@@ -64,7 +65,7 @@ Command::Translated TranslateStressTest(Command* call) {
                                          std::to_string(param.stressparam_size()) +
                                          " nodes; at most " + std::to_string(kNodesMax));
   }
-  StressRequested event;
+  core::StressRequested event;
   event.call = call->id();
   event.caller = call->caller();
   event.job = param.jobid();
@@ -74,16 +75,17 @@ Command::Translated TranslateStressTest(Command* call) {
       event.node_ops.emplace(node, FirstOps(list.ops()));
     }
   }
-  return Event(std::move(event));
+  return core::Event(std::move(event));
 }
 
 Command::Translated TranslateReply(Command* call) {
   StressTestResult result;
-  if (Status status = ParseBytes(call->request(), &result); !status.ok()) return ReplyWith(status);
-  if (const auto problem = IdProblem("job", result.jobid())) {
+  if (base::Status status = ParseBytes(call->request(), &result); !status.ok())
+    return ReplyWith(status);
+  if (const auto problem = base::IdProblem("job", result.jobid())) {
     return WireStatus(kBadParameter, *problem);
   }
-  Replied event;
+  core::Replied event;
   event.call = call->id();
   event.caller = call->caller();
   event.job = result.jobid();
@@ -92,7 +94,7 @@ Command::Translated TranslateReply(Command* call) {
       event.items.push_back({rank, op, outcome.code(), Cut(outcome.result(), kReplyTextMax)});
     }
   }
-  return Event(std::move(event));
+  return core::Event(std::move(event));
 }
 
 using RecoverBase = Recover::WithRawCallbackMethod_Init<Recover::WithRawCallbackMethod_Register<
@@ -110,7 +112,8 @@ using RecoverBase = Recover::WithRawCallbackMethod_Init<Recover::WithRawCallback
 
 class RecoverService final : public RecoverBase {
  public:
-  RecoverService(Intake* intake, Worker* parser) : intake_(intake), parser_(parser) {}
+  RecoverService(control::Intake* intake, control::Worker* parser)
+      : intake_(intake), parser_(parser) {}
 
   UnaryReactor* StressTest(CallContext* context, const ByteBuffer* request,
                            ByteBuffer* response) override {
@@ -131,11 +134,11 @@ class RecoverService final : public RecoverBase {
 
   StreamReactor* SubscribeNotifyExecStressTest(CallContext* context,
                                                const ByteBuffer* request) override {
-    return Subscribe<ClientInfo>(context, request, Topic::kNotify);
+    return Subscribe<ClientInfo>(context, request, core::Topic::kNotify);
   }
   StreamReactor* SubscribeStressTestResponse(CallContext* context,
                                              const ByteBuffer* request) override {
-    return Subscribe<StressTestRequest>(context, request, Topic::kResult);
+    return Subscribe<StressTestRequest>(context, request, core::Topic::kResult);
   }
 
   // --- Not implemented yet ---
@@ -171,7 +174,8 @@ class RecoverService final : public RecoverBase {
   static constexpr std::size_t kSubscribeBytesMax = 64 * 1024;
 
   static grpc::Status NotBuiltStatus() {
-    return ToGrpc(UnsupportedError("this version of Assay does not implement process recovery"));
+    return wire::ToGrpc(
+        base::UnsupportedError("this version of Assay does not implement process recovery"));
   }
   static UnaryReactor* NotBuilt(CallContext* context) { return Refuse(context, NotBuiltStatus()); }
 
@@ -181,37 +185,38 @@ class RecoverService final : public RecoverBase {
   static std::string JobOf(const StressTestRequest& request) { return request.jobid(); }
 
   template <class Request>
-  StreamReactor* Subscribe(CallContext* context, const ByteBuffer* bytes, Topic topic) {
+  StreamReactor* Subscribe(CallContext* context, const ByteBuffer* bytes, core::Topic topic) {
     if (bytes->Length() > kSubscribeBytesMax) {
-      return ServerStream::Refuse(ToGrpc(InvalidError(
+      return ServerStream::Refuse(wire::ToGrpc(base::InvalidError(
           "the request has " + std::to_string(bytes->Length()) +
           " bytes; a subscription may have at most " + std::to_string(kSubscribeBytesMax))));
     }
     Request request;
-    if (Status status = ParseBytes(*bytes, &request); !status.ok()) {
-      return ServerStream::Refuse(ToGrpc(status));
+    if (base::Status status = ParseBytes(*bytes, &request); !status.ok()) {
+      return ServerStream::Refuse(wire::ToGrpc(status));
     }
-    if (const auto problem = IdProblem("job", JobOf(request))) {
-      return ServerStream::Refuse(ToGrpc(InvalidError(*problem)));
+    if (const auto problem = base::IdProblem("job", JobOf(request))) {
+      return ServerStream::Refuse(wire::ToGrpc(base::InvalidError(*problem)));
     }
-    if (Status status = intake_->Admit(Intake::Guest::kStream); !status.ok()) {
-      return ServerStream::Refuse(ToGrpc(status));
+    if (base::Status status = intake_->Admit(control::Intake::Guest::kStream); !status.ok()) {
+      return ServerStream::Refuse(wire::ToGrpc(status));
     }
-    StreamOpened opened;
+    core::StreamOpened opened;
     opened.topic = topic;
-    opened.caller = CallerOf(*context, Shown(RoleOf(request)));
+    opened.caller = CallerOf(*context, base::Shown(RoleOf(request)));
     opened.job = JobOf(request);
     return ServerStream::Open(intake_, context, ServerStream::kForStressTests, std::move(opened));
   }
 
-  Intake* const intake_;
-  Worker* const parser_;
+  control::Intake* const intake_;
+  control::Worker* const parser_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeRecoverService(Intake* intake, Worker* parser) {
+std::unique_ptr<grpc::Service> MakeRecoverService(control::Intake* intake,
+                                                  control::Worker* parser) {
   return std::make_unique<RecoverService>(intake, parser);
 }
 
-}  // namespace assay
+}  // namespace assay::rpc

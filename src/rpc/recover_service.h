@@ -12,9 +12,9 @@
 #include "control/intake.h"
 #include "control/task_thread.h"
 
-namespace assay {
+namespace assay::rpc {
 
 // The pointers outlive the service and its streams.
-std::unique_ptr<grpc::Service> MakeRecoverService(Intake* intake, Worker* parser);
+std::unique_ptr<grpc::Service> MakeRecoverService(control::Intake* intake, control::Worker* parser);
 
-}  // namespace assay
+}  // namespace assay::rpc

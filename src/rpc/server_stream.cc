@@ -7,7 +7,7 @@
 
 #include "wire/grpc_status.h"
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
 class Refused final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
@@ -20,8 +20,8 @@ class Refused final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
 }  // namespace
 
-ServerStream* ServerStream::Open(Intake* intake, grpc::CallbackServerContext* context,
-                                 const Limits& limits, StreamOpened opened) {
+ServerStream* ServerStream::Open(control::Intake* intake, grpc::CallbackServerContext* context,
+                                 const Limits& limits, core::StreamOpened opened) {
   auto* stream = new ServerStream(intake, context, limits);
   opened.stream = stream->id_;
   intake->PostStreamOpened(stream->id_, stream, std::move(opened));
@@ -33,7 +33,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ServerStream::Refuse(const grpc::Sta
   return new Refused(status);
 }
 
-void ServerStream::NameRun(RunId run) {
+void ServerStream::NameRun(core::RunId run) {
   context_->AddInitialMetadata("assay-run", std::to_string(run));
 }
 
@@ -45,25 +45,26 @@ bool ServerStream::Ready(std::size_t bytes) {
   return !outbox_.WaitForRoom();
 }
 
-bool ServerStream::Send(const Bytes& bytes) {
+bool ServerStream::Send(const control::Bytes& bytes) {
   const std::size_t size = bytes->Length();
   unwritten_.fetch_add(size, std::memory_order_relaxed);
-  switch (outbox_.Push(Bytes(bytes))) {
-    case PushResult::kStartPump:
+  switch (outbox_.Push(control::Bytes(bytes))) {
+    case lockfree::PushResult::kStartPump:
       outbox_.Pump(this);
       return true;
-    case PushResult::kQueued:
-    case PushResult::kClosed:
+    case lockfree::PushResult::kQueued:
+    case lockfree::PushResult::kClosed:
       return true;
-    case PushResult::kFull:
+    case lockfree::PushResult::kFull:
       break;
   }
   unwritten_.fetch_sub(size, std::memory_order_relaxed);
   return false;
 }
 
-void ServerStream::End(const Status& status) {
-  if (outbox_.PushFinal(ToGrpc(status)) == PushResult::kStartPump) outbox_.Pump(this);
+void ServerStream::End(const base::Status& status) {
+  if (outbox_.PushFinal(wire::ToGrpc(status)) == lockfree::PushResult::kStartPump)
+    outbox_.Pump(this);
 }
 
 void ServerStream::PostClosed() {
@@ -76,10 +77,10 @@ void ServerStream::OnWriteDone(bool ok) {
 }
 
 void ServerStream::OnDone() {
-  Intake* const intake = intake_;
+  control::Intake* const intake = intake_;
   intake->PostStreamDone(id_, close_posted_.load(std::memory_order_relaxed));
   delete this;
-  intake->Left(Intake::Guest::kStream);
+  intake->Left(control::Intake::Guest::kStream);
 }
 
-}  // namespace assay
+}  // namespace assay::rpc

@@ -18,13 +18,14 @@
 #include "lockfree/outbox.h"
 #include "rpc/bytes.h"
 
-namespace assay {
+namespace assay::rpc {
 
-class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public StreamPort {
+class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                           public control::StreamPort {
  public:
   // How much may be unwritten, and the listener that is notified of room (null: none).
   struct Limits {
-    RoomListener* listener = nullptr;  // outlives the stream
+    control::RoomListener* listener = nullptr;  // outlives the stream
     std::size_t bytes_max = 0;
     std::uint32_t messages_max = 0;  // a power of two
   };
@@ -33,21 +34,21 @@ class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, pu
   static constexpr Limits kForStressTests{nullptr, static_cast<std::size_t>(-1), 16};
 
   // Sets `opened.stream` and posts `opened`. REQUIRES: admitted as a Guest::kStream.
-  static ServerStream* Open(Intake* intake, grpc::CallbackServerContext* context,
-                            const Limits& limits, StreamOpened opened);
+  static ServerStream* Open(control::Intake* intake, grpc::CallbackServerContext* context,
+                            const Limits& limits, core::StreamOpened opened);
   // Ends the RPC immediately with `status`: for requests refused before they become a stream.
   static grpc::ServerWriteReactor<grpc::ByteBuffer>* Refuse(const grpc::Status& status);
 
   // --- Called by the filler ---
   void Announce() override { StartSendInitialMetadata(); }
-  void NameRun(RunId run) override;  // metadata key `assay-run`
+  void NameRun(core::RunId run) override;  // metadata key `assay-run`
   bool Ready(std::size_t bytes) override;
-  bool Send(const Bytes& bytes) override;
+  bool Send(const control::Bytes& bytes) override;
   void PostClosed() override;
-  void End(const Status& status) override;
+  void End(const base::Status& status) override;
 
   // --- Called by the outbox ---
-  void Write(const Bytes& bytes) {
+  void Write(const control::Bytes& bytes) {
     writing_ = bytes->Length();
     StartWrite(bytes.get());
   }
@@ -57,7 +58,7 @@ class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, pu
   }
 
  private:
-  ServerStream(Intake* intake, grpc::CallbackServerContext* context, const Limits& limits)
+  ServerStream(control::Intake* intake, grpc::CallbackServerContext* context, const Limits& limits)
       : intake_(intake),
         context_(context),
         limits_(limits),
@@ -69,7 +70,7 @@ class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, pu
   void OnCancel() override { PostClosed(); }
   void OnDone() override;
 
-  Intake* const intake_;
+  control::Intake* const intake_;
   grpc::CallbackServerContext* const context_;
   const Limits limits_;
   const std::uint64_t id_;
@@ -79,8 +80,8 @@ class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, pu
   // not used any more.)
   std::atomic<std::size_t> unwritten_{0};
   std::size_t writing_ = 0;  // bytes of the write in flight; owned by the pump
-  Outbox<Bytes, grpc::Status> outbox_;
+  lockfree::Outbox<control::Bytes, grpc::Status> outbox_;
   std::atomic<bool> close_posted_{false};  // set by OnCancel or the filler, whichever is first
 };
 
-}  // namespace assay
+}  // namespace assay::rpc

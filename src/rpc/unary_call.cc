@@ -7,7 +7,7 @@
 
 #include "wire/grpc_status.h"
 
-namespace assay {
+namespace assay::rpc {
 
 Reply ReplyWith(const google::protobuf::MessageLite& message) {
   Reply reply;
@@ -15,14 +15,14 @@ Reply ReplyWith(const google::protobuf::MessageLite& message) {
   return reply;
 }
 
-Reply ReplyWith(const Status& status) {
+Reply ReplyWith(const base::Status& status) {
   Reply reply;
-  reply.status = ToGrpc(status);
+  reply.status = wire::ToGrpc(status);
   return reply;
 }
 
-Caller CallerOf(const grpc::CallbackServerContext& context, std::string role) {
-  Caller caller;
+core::Caller CallerOf(const grpc::CallbackServerContext& context, std::string role) {
+  core::Caller caller;
   caller.who = context.peer();
   caller.role = std::move(role);
   return caller;
@@ -36,16 +36,16 @@ grpc::ServerUnaryReactor* Refuse(CallContext* context, const grpc::Status& statu
 
 // --- UnaryCall ---
 
-Status UnaryCall::Enter(Intake* intake, const grpc::ByteBuffer& request, bool outcomes,
-                        std::size_t* held) {
+base::Status UnaryCall::Enter(control::Intake* intake, const grpc::ByteBuffer& request,
+                              bool outcomes, std::size_t* held) {
   if (!outcomes) {
-    if (Status status = intake->AdmitCommand(); !status.ok()) return status;
+    if (base::Status status = intake->AdmitCommand(); !status.ok()) return status;
   }
   *held = request.Length() > kLargeBytes ? request.Length() : 0;
   if (*held != 0) {
-    if (Status status = intake->HoldBytes(*held, outcomes); !status.ok()) return status;
+    if (base::Status status = intake->HoldBytes(*held, outcomes); !status.ok()) return status;
   }
-  Status admitted = intake->Admit(Intake::Guest::kCall);
+  base::Status admitted = intake->Admit(control::Intake::Guest::kCall);
   if (!admitted.ok()) intake->FreeBytes(*held);
   return admitted;
 }
@@ -56,20 +56,20 @@ void UnaryCall::Finish(Reply&& reply) {
 }
 
 void UnaryCall::OnDone() {
-  Intake* const intake = intake_;
+  control::Intake* const intake = intake_;
   if (held_ != 0) intake->FreeBytes(held_);
   delete this;
-  intake->Left(Intake::Guest::kCall);
+  intake->Left(control::Intake::Guest::kCall);
 }
 
 // --- Command ---
 
-grpc::ServerUnaryReactor* Command::Serve(Intake* intake, Worker* parser, CallContext* context,
-                                         const grpc::ByteBuffer* request,
+grpc::ServerUnaryReactor* Command::Serve(control::Intake* intake, control::Worker* parser,
+                                         CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling) {
   std::size_t held = 0;
-  if (Status status = Enter(intake, *request, handling.outcomes, &held); !status.ok()) {
-    return Refuse(context, ToGrpc(status));
+  if (base::Status status = Enter(intake, *request, handling.outcomes, &held); !status.ok()) {
+    return Refuse(context, wire::ToGrpc(status));
   }
   auto* call = new Command(intake, *context, *request, response, held, std::move(handling));
   if (held != 0 || call->handling_.where == Where::kParser) {
@@ -83,34 +83,34 @@ grpc::ServerUnaryReactor* Command::Serve(Intake* intake, Worker* parser, CallCon
 void Command::TranslateAndPost() {
   Translated translated = handling_.translate(this);
   if (auto* reply = std::get_if<Reply>(&translated)) return Finish(std::move(*reply));
-  intake_->PostCall(id_, this, std::move(std::get<Event>(translated)));
+  intake_->PostCall(id_, this, std::move(std::get<core::Event>(translated)));
 }
 
-void Command::Answered(Answer&& answer) { handling_.respond(this, std::move(answer)); }
+void Command::Answered(core::Answer&& answer) { handling_.respond(this, std::move(answer)); }
 
-void Command::Failed(const Status& status) { Finish(ReplyWith(status)); }
+void Command::Failed(const base::Status& status) { Finish(ReplyWith(status)); }
 
 // --- Query ---
 
-grpc::ServerUnaryReactor* Query::Serve(Intake* intake, Worker* worker, CallContext* context,
-                                       const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
-                                       Run run) {
+grpc::ServerUnaryReactor* Query::Serve(control::Intake* intake, control::Worker* worker,
+                                       CallContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response, Run run) {
   if (request->Length() > kRequestMax) {
-    return Refuse(
-        context,
-        ToGrpc(InvalidError("the request has " + std::to_string(request->Length()) +
-                            " bytes; a query may have at most " + std::to_string(kRequestMax))));
+    return Refuse(context, wire::ToGrpc(base::InvalidError(
+                               "the request has " + std::to_string(request->Length()) +
+                               " bytes; a query may have at most " + std::to_string(kRequestMax))));
   }
   if (worker->Depth() >= kWaitingMax) {
-    return Refuse(context, ToGrpc(ExhaustedError("too many queries are waiting (limit " +
-                                                 std::to_string(kWaitingMax) + "); try again")));
+    return Refuse(context,
+                  wire::ToGrpc(base::ExhaustedError("too many queries are waiting (limit " +
+                                                    std::to_string(kWaitingMax) + "); try again")));
   }
-  if (Status status = intake->Admit(Intake::Guest::kCall); !status.ok()) {
-    return Refuse(context, ToGrpc(status));
+  if (base::Status status = intake->Admit(control::Intake::Guest::kCall); !status.ok()) {
+    return Refuse(context, wire::ToGrpc(status));
   }
   auto* call = new Query(intake, *context, *request, response, 0);
   worker->Post([call, run = std::move(run)] { call->Finish(run(call->request())); });
   return call;
 }
 
-}  // namespace assay
+}  // namespace assay::rpc

@@ -26,7 +26,7 @@
 #include "core/event.h"
 #include "rpc/bytes.h"
 
-namespace assay {
+namespace assay::rpc {
 
 // The end of a call. The body is sent only with an OK status.
 struct Reply {
@@ -34,11 +34,11 @@ struct Reply {
   grpc::ByteBuffer body;
 };
 Reply ReplyWith(const google::protobuf::MessageLite& message);
-Reply ReplyWith(const Status& status);
+Reply ReplyWith(const base::Status& status);
 
 // The peer's address as gRPC writes it ("ipv4:127.0.0.1:5000"), and the role that the caller
 // claims.
-Caller CallerOf(const grpc::CallbackServerContext& context, std::string role);
+core::Caller CallerOf(const grpc::CallbackServerContext& context, std::string role);
 
 // Requests above this are parsed on a worker, not on gRPC's few threads, and count against the
 // limits on large requests (IntakeLimits).
@@ -50,16 +50,16 @@ class UnaryCall : public grpc::ServerUnaryReactor {
  public:
   void Finish(Reply&& reply);
   const grpc::ByteBuffer& request() const { return request_; }
-  const Caller& caller() const { return caller_; }
+  const core::Caller& caller() const { return caller_; }
 
  protected:
   // Admits a call. On OK the call and its `*held` bytes are counted until its object is deleted.
   // outcomes: the request carries outcomes and is not refused because many items wait.
-  static Status Enter(Intake* intake, const grpc::ByteBuffer& request, bool outcomes,
-                      std::size_t* held);
+  static base::Status Enter(control::Intake* intake, const grpc::ByteBuffer& request, bool outcomes,
+                            std::size_t* held);
 
   // held: as Enter returned it; released at the end.
-  UnaryCall(Intake* intake, const grpc::CallbackServerContext& context,
+  UnaryCall(control::Intake* intake, const grpc::CallbackServerContext& context,
             const grpc::ByteBuffer& request, grpc::ByteBuffer* response, std::size_t held)
       : intake_(intake),
         request_(request),
@@ -68,13 +68,13 @@ class UnaryCall : public grpc::ServerUnaryReactor {
         held_(held) {}
   ~UnaryCall() override = default;
 
-  Intake* const intake_;
+  control::Intake* const intake_;
 
  private:
   void OnDone() override;
 
   grpc::ByteBuffer request_;
-  const Caller caller_;
+  const core::Caller caller_;
   grpc::ByteBuffer* const response_;  // owned by gRPC; lives as long as the reactor
   const std::size_t held_;
 };
@@ -82,12 +82,12 @@ class UnaryCall : public grpc::ServerUnaryReactor {
 using CallContext = grpc::CallbackServerContext;
 
 // A call that the control loop answers.
-class Command final : public UnaryCall, public PendingCall {
+class Command final : public UnaryCall, public control::PendingCall {
  public:
-  using Translated = std::variant<Event, Reply>;
+  using Translated = std::variant<core::Event, Reply>;
   using Translate = std::function<Translated(Command* call)>;
   // Finishes the call, at once or later on another thread.
-  using Respond = std::function<void(Command* call, Answer&& answer)>;
+  using Respond = std::function<void(Command* call, core::Answer&& answer)>;
   enum class Where : std::uint8_t {
     kBySize,  // large requests on the parser's thread, others on gRPC's
     kParser,  // all requests on the parser's thread
@@ -99,15 +99,15 @@ class Command final : public UnaryCall, public PendingCall {
     bool outcomes = false;  // as in Enter
   };
 
-  static grpc::ServerUnaryReactor* Serve(Intake* intake, Worker* parser, CallContext* context,
-                                         const grpc::ByteBuffer* request,
+  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::Worker* parser,
+                                         CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling);
 
   // For the event's `call`.
-  CallId id() const { return id_; }
+  core::CallId id() const { return id_; }
 
  private:
-  Command(Intake* intake, const CallContext& context, const grpc::ByteBuffer& request,
+  Command(control::Intake* intake, const CallContext& context, const grpc::ByteBuffer& request,
           grpc::ByteBuffer* response, std::size_t held, Handling handling)
       : UnaryCall(intake, context, request, response, held),
         id_(intake->NextId()),
@@ -115,10 +115,10 @@ class Command final : public UnaryCall, public PendingCall {
   ~Command() override = default;
 
   void TranslateAndPost();
-  void Answered(Answer&& answer) override;
-  void Failed(const Status& status) override;
+  void Answered(core::Answer&& answer) override;
+  void Failed(const base::Status& status) override;
 
-  const CallId id_;
+  const core::CallId id_;
   Handling handling_;
 };
 
@@ -126,8 +126,8 @@ class Command final : public UnaryCall, public PendingCall {
 class Query final : public UnaryCall {
  public:
   using Run = std::function<Reply(const grpc::ByteBuffer& request)>;
-  static grpc::ServerUnaryReactor* Serve(Intake* intake, Worker* worker, CallContext* context,
-                                         const grpc::ByteBuffer* request,
+  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::Worker* worker,
+                                         CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Run run);
 
  private:
@@ -142,4 +142,4 @@ class Query final : public UnaryCall {
 // Ends a call immediately.
 grpc::ServerUnaryReactor* Refuse(CallContext* context, const grpc::Status& status);
 
-}  // namespace assay
+}  // namespace assay::rpc

@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 
-namespace assay {
+namespace assay::store {
 namespace {
 
 // Lengths of the log, in pages of 4 KiB.
@@ -30,16 +30,17 @@ constexpr auto kQuickCheckTime = std::chrono::seconds(1);
 std::string SystemError(int error) { return std::generic_category().message(error); }
 
 // The absolute path of `file`. Its folder must exist, the file need not.
-Result<std::string> AbsolutePath(const std::string& file) {
-  if (file.empty()) return InvalidError("the file name of the database is empty: name a file");
+base::Result<std::string> AbsolutePath(const std::string& file) {
+  if (file.empty())
+    return base::InvalidError("the file name of the database is empty: name a file");
   std::error_code error;
   const std::filesystem::path path = std::filesystem::weakly_canonical(file, error);
   if (error)
-    return InvalidError("database " + file + ": " + error.message() + ": name another file");
+    return base::InvalidError("database " + file + ": " + error.message() + ": name another file");
   const std::filesystem::path folder = path.parent_path();
   if (!std::filesystem::is_directory(folder, error)) {
-    return NotFoundError("database " + file + ": the folder " + folder.string() +
-                         " does not exist: create it first, or name another file");
+    return base::NotFoundError("database " + file + ": the folder " + folder.string() +
+                               " does not exist: create it first, or name another file");
   }
   return path.string();
 }
@@ -49,31 +50,32 @@ std::uint32_t BigEndian(const unsigned char* at) {
          at[3];
 }
 
-Status NewerError(const std::string& file, std::int64_t version, const Schema& schema) {
-  return ConflictError("database " + file + " has schema version " + std::to_string(version) +
-                       ", this program supports versions up to " + std::to_string(schema.version) +
-                       ": start a newer version of the program, or name another file");
+base::Status NewerError(const std::string& file, std::int64_t version, const Schema& schema) {
+  return base::ConflictError("database " + file + " has schema version " + std::to_string(version) +
+                             ", this program supports versions up to " +
+                             std::to_string(schema.version) +
+                             ": start a newer version of the program, or name another file");
 }
 
-Status MovedError(const std::string& file) {
-  return UnavailableError("database " + file +
-                          " was moved or removed while in use: put it back, or restart");
+base::Status MovedError(const std::string& file) {
+  return base::UnavailableError("database " + file +
+                                " was moved or removed while in use: put it back, or restart");
 }
 
-Status ForeignError(const std::string& file) {
-  return InvalidError("database " + file +
-                      " is an SQLite database of another program: name another file");
+base::Status ForeignError(const std::string& file) {
+  return base::InvalidError("database " + file +
+                            " is an SQLite database of another program: name another file");
 }
 
 // Whether `file` is a database of ours, according to its header (sqlite.org/fileformat2.html, 1.3).
 // False if it does not exist or is empty; an error if it must be refused. Never changes the file.
-Result<bool> Exists(const std::string& file, const Schema& schema) {
+base::Result<bool> Exists(const std::string& file, const Schema& schema) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     const int error = errno;
     if (error == ENOENT) return false;
-    return UnavailableError("database " + file + ": cannot open it: " + SystemError(error) +
-                            ": make it readable and writable for this user");
+    return base::UnavailableError("database " + file + ": cannot open it: " + SystemError(error) +
+                                  ": make it readable and writable for this user");
   }
   struct stat info {};
   unsigned char header[100] = {};
@@ -86,7 +88,7 @@ Result<bool> Exists(const std::string& file, const Schema& schema) {
   if (size < static_cast<ssize_t>(sizeof header) ||
       std::string_view(reinterpret_cast<const char*>(header), 16) !=
           std::string_view("SQLite format 3\0", 16)) {
-    return InvalidError("database " + file + " is not an SQLite database: name another file");
+    return base::InvalidError("database " + file + " is not an SQLite database: name another file");
   }
   if (BigEndian(header + 68) != static_cast<std::uint32_t>(schema.application_id)) {
     return ForeignError(file);
@@ -100,17 +102,17 @@ void RemoveWithLogs(const std::string& file) {
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((file + suffix).c_str());
 }
 
-Status SyncFolder(const std::string& file) {
+base::Status SyncFolder(const std::string& file) {
   const std::string folder = std::filesystem::path(file).parent_path().string();
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0 || fsync(descriptor) != 0) {
     const int error = errno;
     if (descriptor >= 0) close(descriptor);
-    return UnavailableError("database " + file + ": cannot sync its folder: " + SystemError(error) +
-                            ": check the disk");
+    return base::UnavailableError("database " + file + ": cannot sync its folder: " +
+                                  SystemError(error) + ": check the disk");
   }
   close(descriptor);
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 bool LogHasData(const std::string& file) {
@@ -120,38 +122,38 @@ bool LogHasData(const std::string& file) {
 
 }  // namespace
 
-Result<std::unique_ptr<DatabaseFile>> DatabaseFile::Open(const std::string& file,
-                                                         const Schema& schema, mode_t mode) {
-  Result<std::string> path = AbsolutePath(file);
+base::Result<std::unique_ptr<DatabaseFile>> DatabaseFile::Open(const std::string& file,
+                                                               const Schema& schema, mode_t mode) {
+  base::Result<std::string> path = AbsolutePath(file);
   if (!path.ok()) return path.status();
-  Result<LockFile> lock = LockFile::Take(*path);
+  base::Result<base::LockFile> lock = base::LockFile::Take(*path);
   if (!lock.ok()) return lock.status();
-  Result<bool> exists = Exists(*path, schema);
+  base::Result<bool> exists = Exists(*path, schema);
   if (!exists.ok()) return exists.status();
 
   std::unique_ptr<DatabaseFile> made(
       new DatabaseFile(*std::move(path), schema, std::move(lock).value()));
   if (!*exists) {
-    Status status = made->Create(mode);
+    base::Status status = made->Create(mode);
     if (!status.ok()) return status;
   }
   const bool stopped_hard = LogHasData(made->file_);
-  Status status = made->Connect();
+  base::Status status = made->Connect();
   if (status.ok() && stopped_hard) status = made->QuickCheck();
   if (!status.ok()) return status;
   return made;
 }
 
 DatabaseFile::~DatabaseFile() {
-  const Status status = Close();
-  if (!status.ok()) LogError(status.text());
+  const base::Status status = Close();
+  if (!status.ok()) base::LogError(status.text());
 }
 
 // Creates the file under another name and renames it: it has its name only when it is complete.
-Status DatabaseFile::Create(mode_t mode) {
+base::Status DatabaseFile::Create(mode_t mode) {
   const std::string unfinished = file_ + ".new";
   RemoveWithLogs(unfinished);
-  Status status = CreateNew(unfinished, mode);
+  base::Status status = CreateNew(unfinished, mode);
   if (!status.ok()) {
     RemoveWithLogs(unfinished);
     return status;
@@ -161,22 +163,23 @@ Status DatabaseFile::Create(mode_t mode) {
   if (rename(unfinished.c_str(), file_.c_str()) != 0) {
     const int error = errno;
     RemoveWithLogs(unfinished);
-    return UnavailableError("database " + file_ + ": cannot create it: " + SystemError(error) +
-                            ": make its folder writable for this user");
+    return base::UnavailableError("database " + file_ + ": cannot create it: " +
+                                  SystemError(error) + ": make its folder writable for this user");
   }
   return SyncFolder(file_);
 }
 
-Status DatabaseFile::CreateNew(const std::string& path, mode_t mode) {
-  Result<std::unique_ptr<Database>> opened = Database::Open(path, Database::Access::kCreate);
+base::Status DatabaseFile::CreateNew(const std::string& path, mode_t mode) {
+  base::Result<std::unique_ptr<Database>> opened = Database::Open(path, Database::Access::kCreate);
   if (!opened.ok()) return opened.status();
   Database& database = **opened;
   if (chmod(path.c_str(), mode) != 0) {
     const int error = errno;
-    return UnavailableError("database " + path + ": cannot set its mode: " + SystemError(error));
+    return base::UnavailableError("database " + path +
+                                  ": cannot set its mode: " + SystemError(error));
   }
   Transaction transaction(&database);
-  Status status = transaction.Begin(Transaction::Kind::kWrite);
+  base::Status status = transaction.Begin(Transaction::Kind::kWrite);
   if (status.ok()) status = database.SetPragma("application_id", schema_.application_id);
   if (status.ok()) status = database.SetPragma("user_version", schema_.version);
   if (status.ok()) status = database.Exec(schema_.create_sql);
@@ -192,24 +195,25 @@ bool DatabaseFile::usable() const {
          !database_->in_transaction();
 }
 
-Status DatabaseFile::Reopen() {
+base::Status DatabaseFile::Reopen() {
   // Keep the old connection: its descriptor may be the last access to the data (/proc/PID/fd).
   if (moved_ && access(file_.c_str(), F_OK) != 0) return MovedError(file_);
   if (database_ != nullptr) {
     // An error of the broken connection does not matter: a new connection replaces it.
-    const Status closed = database_->Close();
-    if (!closed.ok()) LogWarn(closed.text());
+    const base::Status closed = database_->Close();
+    if (!closed.ok()) base::LogWarn(closed.text());
     database_.reset();
   }
   return Connect();
 }
 
-Status DatabaseFile::Connect() {
-  Result<std::unique_ptr<Database>> opened = Database::Open(file_, Database::Access::kReadWrite);
+base::Status DatabaseFile::Connect() {
+  base::Result<std::unique_ptr<Database>> opened =
+      Database::Open(file_, Database::Access::kReadWrite);
   if (!opened.ok()) return opened.status();
   std::unique_ptr<Database> database = std::move(opened).value();
   // Before Admit has accepted the file, not even closing it may change it.
-  Status status = database->SetCheckpointOnClose(false);
+  base::Status status = database->SetCheckpointOnClose(false);
   if (status.ok()) status = Admit(database.get());
   if (status.ok()) status = database->KeepWalOnClose();
   if (status.ok()) status = database->SetCheckpointOnClose(true);
@@ -232,27 +236,27 @@ Status DatabaseFile::Connect() {
   copied_ = 0;
   moved_ = false;
   database_ = std::move(database);
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 // Checks the database including its log: the header of the file may not contain the newest version
 // yet.
-Status DatabaseFile::Admit(Database* database) {
-  Result<std::int64_t> application = database->ReadInt("PRAGMA application_id");
+base::Status DatabaseFile::Admit(Database* database) {
+  base::Result<std::int64_t> application = database->ReadInt("PRAGMA application_id");
   if (!application.ok()) return application.status();
   if (*application != schema_.application_id) return ForeignError(file_);
-  Result<std::int64_t> version = database->ReadInt("PRAGMA user_version");
+  base::Result<std::int64_t> version = database->ReadInt("PRAGMA user_version");
   if (!version.ok()) return version.status();
   if (*version > schema_.version) return NewerError(file_, *version, schema_);
   if (*version < schema_.version) return Migrate(database);
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-Status DatabaseFile::Migrate(Database* database) {
+base::Status DatabaseFile::Migrate(Database* database) {
   Transaction transaction(database);
-  Status status = transaction.Begin(Transaction::Kind::kWrite);
+  base::Status status = transaction.Begin(Transaction::Kind::kWrite);
   if (!status.ok()) return status;
-  Result<std::int64_t> found = database->ReadInt("PRAGMA user_version");
+  base::Result<std::int64_t> found = database->ReadInt("PRAGMA user_version");
   if (!found.ok()) return found.status();
   std::int64_t version = *found;
   for (const Migration& migration : schema_.migrations) {
@@ -262,20 +266,20 @@ Status DatabaseFile::Migrate(Database* database) {
     ++version;
   }
   if (version != schema_.version) {
-    return InvalidError("database " + file_ + " has schema version " + std::to_string(*found) +
-                        ", which cannot be migrated to version " + std::to_string(schema_.version) +
-                        ": name another file");
+    return base::InvalidError("database " + file_ + " has schema version " +
+                              std::to_string(*found) + ", which cannot be migrated to version " +
+                              std::to_string(schema_.version) + ": name another file");
   }
   status = database->SetPragma("user_version", version);
   if (status.ok()) status = transaction.Commit();
   if (!status.ok()) return status;
-  LogInfo("database " + file_ + ": migrated from schema version " + std::to_string(*found) +
-          " to " + std::to_string(version));
-  return Status::Ok();
+  base::LogInfo("database " + file_ + ": migrated from schema version " + std::to_string(*found) +
+                " to " + std::to_string(version));
+  return base::Status::Ok();
 }
 
 // Limited to kQuickCheckTime, which a start can afford: a large database is checked in part.
-Status DatabaseFile::QuickCheck() {
+base::Status DatabaseFile::QuickCheck() {
   auto until = std::chrono::steady_clock::now() + kQuickCheckTime;
   sqlite3_progress_handler(
       database_->handle(), 100'000,
@@ -284,9 +288,9 @@ Status DatabaseFile::QuickCheck() {
       },
       &until);
   std::string problem;
-  Status status;
+  base::Status status;
   {
-    Result<Statement> check = Statement::Prepare(*database_, "PRAGMA quick_check(1)");
+    base::Result<Statement> check = Statement::Prepare(*database_, "PRAGMA quick_check(1)");
     if (!check.ok()) return check.status();
     Rows rows = check->Query();
     if (rows.Next()) problem = rows.Text(0);
@@ -294,16 +298,16 @@ Status DatabaseFile::QuickCheck() {
   }
   sqlite3_progress_handler(database_->handle(), 0, nullptr, nullptr);
   if (database_->must_reopen()) return status;
-  if (problem.empty() || problem == "ok") return Status::Ok();  // empty: the time was over
-  return InternalError("database " + file_ + " is damaged (" + problem +
-                       "): check the disk, then restore a copy or move the file away");
+  if (problem.empty() || problem == "ok") return base::Status::Ok();  // empty: the time was over
+  return base::InternalError("database " + file_ + " is damaged (" + problem +
+                             "): check the disk, then restore a copy or move the file away");
 }
 
-Status DatabaseFile::CheckInPlace() {
+base::Status DatabaseFile::CheckInPlace() {
   int moved = 0;
   const int code =
       sqlite3_file_control(database_->handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  if (code != SQLITE_OK || moved == 0) return Status::Ok();
+  if (code != SQLITE_OK || moved == 0) return base::Status::Ok();
   moved_ = true;
   return MovedError(file_);
 }
@@ -319,29 +323,30 @@ void DatabaseFile::AfterCommit() {
 
 void DatabaseFile::Checkpoint() {
   if (database_ == nullptr) return;
-  const Result<Database::Checkpointed> done = database_->Checkpoint();
+  const base::Result<Database::Checkpointed> done = database_->Checkpoint();
   // Successful or not, the next attempt waits until the log has grown by as much again.
   copied_ = log_;
   if (!done.ok()) {
     if (!said_trouble_)
-      LogWarn(done.status().text() + ": the log grows until a checkpoint succeeds");
+      base::LogWarn(done.status().text() + ": the log grows until a checkpoint succeeds");
     said_trouble_ = true;
     return;
   }
   said_trouble_ = false;
   const bool too_long = done->frames >= kLogLong && done->copied < done->frames;
   if (too_long && !said_long_) {
-    LogWarn("database " + file_ + ": its log has grown to " + std::to_string(done->frames / 256) +
-            " MiB because a reader does not end its transaction: close old sqlite3 shells");
+    base::LogWarn("database " + file_ + ": its log has grown to " +
+                  std::to_string(done->frames / 256) +
+                  " MiB because a reader does not end its transaction: close old sqlite3 shells");
   }
   said_long_ = too_long;
 }
 
-Status DatabaseFile::Close() {
-  if (database_ == nullptr) return Status::Ok();
-  Status status = database_->Close();
+base::Status DatabaseFile::Close() {
+  if (database_ == nullptr) return base::Status::Ok();
+  base::Status status = database_->Close();
   if (status.ok()) database_.reset();
   return status;
 }
 
-}  // namespace assay
+}  // namespace assay::store

@@ -23,7 +23,7 @@
 #include "base/status.h"
 #include "store/sqlite.h"
 
-namespace assay {
+namespace assay::store {
 
 // Migrates from version `from` to `from` + 1.
 struct Migration {
@@ -42,8 +42,8 @@ class DatabaseFile {
  public:
   // Creates the file if it does not exist or is empty, with `mode` regardless of the umask. Its
   // folder must exist. REQUIRES: no connection of this process to `file` is open.
-  static Result<std::unique_ptr<DatabaseFile>> Open(const std::string& file, const Schema& schema,
-                                                    mode_t mode);
+  static base::Result<std::unique_ptr<DatabaseFile>> Open(const std::string& file,
+                                                          const Schema& schema, mode_t mode);
   ~DatabaseFile();
 
   const std::string& file() const { return file_; }  // absolute
@@ -52,11 +52,11 @@ class DatabaseFile {
   // False after a failure from which the connection does not recover. Call Reopen then.
   bool usable() const;
   // REQUIRES: no Statement is alive.
-  Status Reopen();
+  base::Status Reopen();
 
   // Fails if the file is no longer at the path where it was opened: readers would not find there
   // what is stored. The file is usable again after a Reopen, once a database of ours is there.
-  Status CheckInPlace();
+  base::Status CheckInPlace();
 
   // Copies the log into the database if it is long enough to be worth it, and frees a large cache.
   // Call it while there is no work.
@@ -64,23 +64,23 @@ class DatabaseFile {
   // Copies the log into the database only if it is too long to wait for Idle.
   void AfterCommit();
 
-  Status Close();  // REQUIRES: no Statement is alive
+  base::Status Close();  // REQUIRES: no Statement is alive
 
  private:
-  DatabaseFile(std::string file, const Schema& schema, LockFile lock)
+  DatabaseFile(std::string file, const Schema& schema, base::LockFile lock)
       : file_(std::move(file)), schema_(schema), lock_(std::move(lock)) {}
 
-  Status Create(mode_t mode);
-  Status CreateNew(const std::string& path, mode_t mode);
-  Status Connect();
-  Status Admit(Database* database);
-  Status Migrate(Database* database);
-  Status QuickCheck();
+  base::Status Create(mode_t mode);
+  base::Status CreateNew(const std::string& path, mode_t mode);
+  base::Status Connect();
+  base::Status Admit(Database* database);
+  base::Status Migrate(Database* database);
+  base::Status QuickCheck();
   void Checkpoint();
 
   const std::string file_;
   const Schema schema_;
-  const LockFile lock_;
+  const base::LockFile lock_;
   std::unique_ptr<Database> database_;
   bool moved_ = false;
 
@@ -91,4 +91,4 @@ class DatabaseFile {
   bool said_long_ = false;
 };
 
-}  // namespace assay
+}  // namespace assay::store

@@ -8,7 +8,7 @@
 #include "rank_table/hccl_json.h"
 #include "store/text_list.h"
 
-namespace assay {
+namespace assay::store {
 namespace {
 
 // Loads the tables one by one. The first invalid row ends the load with an error, because a
@@ -17,36 +17,36 @@ class Loader {
  public:
   explicit Loader(Database* database) : database_(*database) {}
 
-  Status Load() {
+  base::Status Load() {
     for (const auto step :
          {&Loader::LoadJobs, &Loader::LoadDeletedJobs, &Loader::LoadJobFiles,
           &Loader::LoadRankTables, &Loader::LoadJobNodes, &Loader::LoadRanks, &Loader::LoadHeaders,
           &Loader::LoadParts, &Loader::LoadRunRanks, &Loader::LoadOutcomes, &Loader::LoadNodes,
           &Loader::LoadDevices, &Loader::LoadNextRun}) {
-      Status status = (this->*step)();
+      base::Status status = (this->*step)();
       if (!status.ok()) return status;
     }
     for (auto& [run_id, run] : durable.runs) CountOpen(&run);
     for (auto& [id, table] : tables_) durable.jobs.find(id)->second.table = std::move(table);
-    return Status::Ok();
+    return base::Status::Ok();
   }
 
-  Durable durable;
+  core::Durable durable;
 
  private:
-  using Table = std::shared_ptr<RankTable>;
+  using Table = std::shared_ptr<rank_table::RankTable>;
 
   // Calls `each(rows)` for every row. It returns whether the row is valid.
   template <class Each>
-  Status ForEach(const char* sql, const char* what, Each each) {
-    Result<Statement> statement = Statement::Prepare(database_, sql);
+  base::Status ForEach(const char* sql, const char* what, Each each) {
+    base::Result<Statement> statement = Statement::Prepare(database_, sql);
     if (!statement.ok()) return statement.status();
     Rows rows = statement->Query();
     while (rows.Next()) {
       if (!each(rows)) {
-        return InternalError("database " + database_.file() + ": " + what + " of \"" +
-                             std::string(rows.Text(0).substr(0, 100)) +
-                             "\" is not valid: restore a copy, or move the file away");
+        return base::InternalError("database " + database_.file() + ": " + what + " of \"" +
+                                   std::string(rows.Text(0).substr(0, 100)) +
+                                   "\" is not valid: restore a copy, or move the file away");
       }
     }
     return rows.status();
@@ -56,8 +56,8 @@ class Loader {
     *out = static_cast<std::int32_t>(value);
     return *out == value;
   }
-  static bool ToOps(std::int64_t value, OpSet* out) {
-    *out = OpSet(static_cast<std::uint8_t>(value));
+  static bool ToOps(std::int64_t value, core::OpSet* out) {
+    *out = core::OpSet(static_cast<std::uint8_t>(value));
     return out->bits() == value;
   }
 
@@ -70,17 +70,17 @@ class Loader {
     job->spec.framework = rows.Text(3);
     job->spec.master_addr = rows.Text(5);
     job->spec.shared_tor_ip = rows.Text(6);
-    const std::optional<JobState> state = JobStateFromName(rows.Text(4));
+    const std::optional<core::JobState> state = core::JobStateFromName(rows.Text(4));
     if (state) job->state = *state;
     return state.has_value();
   }
 
-  Status LoadJobs() {
+  base::Status LoadJobs() {
     return ForEach(
         "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, has_trainer,"
         " created, updated, ended, last_run, last_reply, owing_until FROM jobs",
         "the job", [this](const Rows& rows) {
-          Job job;
+          core::Job job;
           if (!ReadSpec(rows, &job)) return false;
           job.has_trainer = rows.Int(7) != 0;
           job.created = rows.Int(8);
@@ -90,18 +90,18 @@ class Loader {
           job.last_reply = rows.Int(12);
           job.owing_until = rows.Int(13);
           job.hccl = not_ready_;
-          tables_[job.spec.id] = std::make_shared<RankTable>();
+          tables_[job.spec.id] = std::make_shared<rank_table::RankTable>();
           durable.jobs.emplace(job.spec.id, std::move(job));
           return true;
         });
   }
 
-  Status LoadDeletedJobs() {
+  base::Status LoadDeletedJobs() {
     return ForEach(
         "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, created,"
         " deleted, hccl FROM deleted_jobs",
         "the deleted job", [this](const Rows& rows) {
-          DeletedJob job;
+          core::DeletedJob job;
           if (!ReadSpec(rows, &job)) return false;
           job.created = rows.Int(7);
           job.deleted = rows.Int(8);
@@ -111,16 +111,16 @@ class Loader {
         });
   }
 
-  Status LoadJobFiles() {
+  base::Status LoadJobFiles() {
     return ForEach("SELECT job, print, owner FROM job_files", "the file of the job",
                    [this](const Rows& rows) {
                      durable.job_files.emplace(
-                         rows.Text(0), JobFile{std::string(rows.Text(1)), rows.Int(2) != 0});
+                         rows.Text(0), core::JobFile{std::string(rows.Text(1)), rows.Int(2) != 0});
                      return true;
                    });
   }
 
-  Status LoadRankTables() {
+  base::Status LoadRankTables() {
     return ForEach("SELECT job, warnings, text FROM rank_tables", "the rank table of the job",
                    [this](const Rows& rows) {
                      const auto job = durable.jobs.find(rows.Text(0));
@@ -133,34 +133,34 @@ class Loader {
   }
 
   // Derives `hccl` from the text of the table, which was accepted when it was stored.
-  static bool MakeHccl(Job* job) {
+  static bool MakeHccl(core::Job* job) {
     if (job->table_text.empty()) return true;
-    const TableReading reading = ReadRankTable(job->table_text, "");
+    const rank_table::TableReading reading = rank_table::ReadRankTable(job->table_text, "");
     if (!reading.accepted()) return false;
     job->hccl = std::make_shared<const std::string>(HcclJson(job->table_text, reading.table));
     return true;
   }
 
   // The table of `job`. It is cached, because the rows of one job follow each other.
-  RankTable* TableOf(std::string_view job) {
+  rank_table::RankTable* TableOf(std::string_view job) {
     if (table_ == nullptr || job != table_job_) {
       const auto found = tables_.find(std::string(job));
       if (found == tables_.end()) return nullptr;
       table_job_ = found->first;
       table_ = found->second.get();
       node_index_.clear();
-      for (const TableNode& node : table_->nodes) {
+      for (const rank_table::TableNode& node : table_->nodes) {
         node_index_.emplace(node.name, static_cast<std::uint32_t>(node_index_.size()));
       }
     }
     return table_;
   }
 
-  Status LoadJobNodes() {
-    Status status =
+  base::Status LoadJobNodes() {
+    base::Status status =
         ForEach("SELECT job, node, aliases FROM job_nodes ORDER BY job, position",
                 "a node of the job", [this](const Rows& rows) {
-                  RankTable* table = TableOf(rows.Text(0));
+                  rank_table::RankTable* table = TableOf(rows.Text(0));
                   std::optional<std::vector<std::string>> aliases = SplitTexts(rows.Text(2));
                   if (table == nullptr || !aliases) return false;
                   table->nodes.push_back({std::string(rows.Text(1)), *std::move(aliases)});
@@ -170,13 +170,13 @@ class Loader {
     return status;
   }
 
-  Status LoadRanks() {
+  base::Status LoadRanks() {
     return ForEach("SELECT job, rank, node, device FROM ranks ORDER BY job, rank",
                    "a rank of the job", [this](const Rows& rows) {
-                     RankTable* table = TableOf(rows.Text(0));
+                     rank_table::RankTable* table = TableOf(rows.Text(0));
                      if (table == nullptr) return false;
                      const auto node = node_index_.find(rows.Text(2));
-                     RankPlace place;
+                     rank_table::RankPlace place;
                      if (node == node_index_.end() || !ToInt32(rows.Int(1), &place.rank) ||
                          !ToInt32(rows.Int(3), &place.device)) {
                        return false;
@@ -187,7 +187,7 @@ class Loader {
                    });
   }
 
-  Status LoadHeaders() {
+  base::Status LoadHeaders() {
     return ForEach(
         "SELECT run, job, state, executor, ops, ranks, expected, cancelled, created, notify_after,"
         " start_by, started, deadline, ended, message FROM runs"
@@ -195,11 +195,11 @@ class Loader {
         " (SELECT j.last_run FROM jobs AS j JOIN runs AS r ON r.run = j.last_run AND r.job = "
         "j.job)",
         "the run", [this](const Rows& rows) {
-          Run run;
+          core::Run run;
           run.id = rows.Int(0);
           run.job = rows.Text(1);
-          const std::optional<RunState> state = RunStateFromName(rows.Text(2));
-          const std::optional<Executor> executor = ExecutorFromName(rows.Text(3));
+          const std::optional<core::RunState> state = core::RunStateFromName(rows.Text(2));
+          const std::optional<core::Executor> executor = core::ExecutorFromName(rows.Text(3));
           if (!state || !executor || !ToOps(rows.Int(4), &run.ops)) return false;
           run.state = *state;
           run.executor = *executor;
@@ -218,26 +218,26 @@ class Loader {
         });
   }
 
-  Run* OpenRun(RunId id) {
+  core::Run* OpenRun(core::RunId id) {
     if (run_ == nullptr || run_->id != id) {
       const auto found = durable.runs.find(id);
       if (found == durable.runs.end()) return nullptr;
       run_ = &found->second;
       rank_ = 0;
     }
-    return run_->state == RunState::kClosed ? nullptr : run_;
+    return run_->state == core::RunState::kClosed ? nullptr : run_;
   }
 
   // CROSS JOIN makes SQLite go from the few open runs to their rows; it must not scan all rows ever
   // stored.
-  Status LoadParts() {
+  base::Status LoadParts() {
     return ForEach(
         "SELECT p.run, p.part, p.node, p.agent, p.identity, p.state"
         " FROM runs AS r CROSS JOIN run_parts AS p ON p.run = r.run WHERE r.state <> 'closed'"
         " ORDER BY r.run, p.part",
         "a part of the run", [this](const Rows& rows) {
-          Run* run = OpenRun(rows.Int(0));
-          const std::optional<PartState> state = PartStateFromName(rows.Text(5));
+          core::Run* run = OpenRun(rows.Int(0));
+          const std::optional<core::PartState> state = core::PartStateFromName(rows.Text(5));
           if (run == nullptr || !state ||
               rows.Int(1) != static_cast<std::int64_t>(run->parts.size())) {
             return false;
@@ -248,14 +248,14 @@ class Loader {
         });
   }
 
-  Status LoadRunRanks() {
+  base::Status LoadRunRanks() {
     return ForEach(
         "SELECT k.run, k.rank, k.part, k.device, k.ops, k.begun, k.deadline"
         " FROM runs AS r CROSS JOIN run_ranks AS k ON k.run = r.run WHERE r.state <> 'closed'"
         " ORDER BY r.run, k.rank",
         "a rank of the run", [this](const Rows& rows) {
-          Run* run = OpenRun(rows.Int(0));
-          RankTest test;
+          core::Run* run = OpenRun(rows.Int(0));
+          core::RankTest test;
           if (run == nullptr || !ToInt32(rows.Int(1), &test.rank) || rows.Int(2) < 0 ||
               rows.Int(2) >= static_cast<std::int64_t>(run->parts.size()) ||
               !ToInt32(rows.Int(3), &test.device) || !ToOps(rows.Int(4), &test.ops) ||
@@ -269,21 +269,21 @@ class Loader {
         });
   }
 
-  Status LoadOutcomes() {
+  base::Status LoadOutcomes() {
     run_ = nullptr;
     return ForEach(
         "SELECT o.run, o.rank, o.op, o.code, o.started, o.finished, o.detail"
         " FROM runs AS r CROSS JOIN outcomes AS o ON o.run = r.run WHERE r.state <> 'closed'"
         " ORDER BY r.run, o.rank, o.op",
         "an outcome of the run", [this](const Rows& rows) {
-          Run* run = OpenRun(rows.Int(0));
-          const std::optional<Op> op = OpFromWire(rows.Int(2));
-          const std::optional<OutcomeCode> code = OutcomeCodeFromInt(rows.Int(3));
+          core::Run* run = OpenRun(rows.Int(0));
+          const std::optional<core::Op> op = core::OpFromWire(rows.Int(2));
+          const std::optional<core::OutcomeCode> code = core::OutcomeCodeFromInt(rows.Int(3));
           if (run == nullptr || !op || !code) return false;
           // Outcomes and ranks are both in order of rank.
           while (rank_ < run->ranks.size() && run->ranks[rank_].rank < rows.Int(1)) ++rank_;
           if (rank_ == run->ranks.size() || run->ranks[rank_].rank != rows.Int(1)) return false;
-          RankTest& test = run->ranks[rank_];
+          core::RankTest& test = run->ranks[rank_];
           test.answered.Add(*op);
           test.outcomes[static_cast<std::size_t>(*op)] = {*code, std::string(rows.Text(6)),
                                                           rows.Int(4), rows.Int(5)};
@@ -291,17 +291,18 @@ class Loader {
         });
   }
 
-  static void CountOpen(Run* run) {
+  static void CountOpen(core::Run* run) {
     run->open = 0;
-    for (const RankTest& test : run->ranks) run->open += test.ops.size() - test.answered.size();
+    for (const core::RankTest& test : run->ranks)
+      run->open += test.ops.size() - test.answered.size();
   }
 
-  Status LoadNodes() {
+  base::Status LoadNodes() {
     return ForEach(
         "SELECT node, attached, since, identity, version, host_name, fqdn, driver, addresses"
         " FROM nodes",
         "the node", [this](const Rows& rows) {
-          Node node;
+          core::Node node;
           node.name = rows.Text(0);
           node.attached = rows.Int(1) != 0;
           node.since = rows.Int(2);
@@ -318,14 +319,15 @@ class Loader {
         });
   }
 
-  Status LoadDevices() {
+  base::Status LoadDevices() {
     return ForEach(
         "SELECT node, device, position, kind, detail, run FROM devices ORDER BY node, position",
         "a device of the node", [this](const Rows& rows) {
-          DeviceInfo device;
+          core::DeviceInfo device;
           if (!ToInt32(rows.Int(1), &device.index)) return false;
           if (!rows.IsNull(5)) {
-            durable.leases.emplace(DeviceKey{std::string(rows.Text(0)), device.index}, rows.Int(5));
+            durable.leases.emplace(core::DeviceKey{std::string(rows.Text(0)), device.index},
+                                   rows.Int(5));
           }
           if (rows.IsNull(2)) return true;
           const auto node = durable.nodes.find(rows.Text(0));
@@ -338,37 +340,38 @@ class Loader {
   }
 
   // SQLite stores the highest number that `runs` ever contained.
-  Status LoadNextRun() {
-    return ForEach("SELECT seq FROM sqlite_sequence WHERE name = 'runs'", "the number of runs",
-                   [this](const Rows& rows) {
-                     if (rows.Int(0) < 0 || rows.Int(0) == std::numeric_limits<RunId>::max()) {
-                       return false;
-                     }
-                     durable.next_run = rows.Int(0) + 1;
-                     return true;
-                   });
+  base::Status LoadNextRun() {
+    return ForEach(
+        "SELECT seq FROM sqlite_sequence WHERE name = 'runs'", "the number of runs",
+        [this](const Rows& rows) {
+          if (rows.Int(0) < 0 || rows.Int(0) == std::numeric_limits<core::RunId>::max()) {
+            return false;
+          }
+          durable.next_run = rows.Int(0) + 1;
+          return true;
+        });
   }
 
   Database& database_;
   const std::shared_ptr<const std::string> not_ready_ =
-      std::make_shared<const std::string>(kHcclInitializing);
+      std::make_shared<const std::string>(rank_table::kHcclInitializing);
   std::unordered_map<std::string, Table> tables_;  // by job
 
   // Position in the rows of the current query.
   std::string table_job_;
-  RankTable* table_ = nullptr;
+  rank_table::RankTable* table_ = nullptr;
   std::unordered_map<std::string_view, std::uint32_t> node_index_;
-  Run* run_ = nullptr;
+  core::Run* run_ = nullptr;
   std::size_t rank_ = 0;
 };
 
 }  // namespace
 
-Result<Durable> LoadDurable(Database* database) {
+base::Result<core::Durable> LoadDurable(Database* database) {
   Loader loader(database);
-  Status status = loader.Load();
+  base::Status status = loader.Load();
   if (!status.ok()) return status;
   return std::move(loader.durable);
 }
 
-}  // namespace assay
+}  // namespace assay::store

@@ -5,9 +5,9 @@
 #include "core/model.h"
 #include "store/sqlite.h"
 
-namespace assay {
+namespace assay::store {
 
 // kInternal: a row is not one that this program writes; the text names it.
-Result<Durable> LoadDurable(Database* database);
+base::Result<core::Durable> LoadDurable(Database* database);
 
-}  // namespace assay
+}  // namespace assay::store

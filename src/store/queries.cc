@@ -6,7 +6,7 @@
 
 #include "store/text_list.h"
 
-namespace assay {
+namespace assay::store {
 namespace {
 
 constexpr char kJobColumns[] =
@@ -35,7 +35,7 @@ JobRow ToJob(const Rows& rows) {
   job.spec.name = rows.Text(1);
   job.spec.name_space = rows.Text(2);
   job.spec.framework = rows.Text(3);
-  job.state = JobStateFromName(rows.Text(4)).value_or(JobState::kPending);
+  job.state = core::JobStateFromName(rows.Text(4)).value_or(core::JobState::kPending);
   job.spec.master_addr = rows.Text(5);
   job.spec.shared_tor_ip = rows.Text(6);
   job.rank_count = rows.Int(7);
@@ -50,52 +50,53 @@ RunRow ToRun(const Rows& rows) {
   RunRow run;
   run.id = rows.Int(0);
   run.job = rows.Text(1);
-  run.state = RunStateFromName(rows.Text(2)).value_or(RunState::kAccepted);
-  run.executor = ExecutorFromName(rows.Text(3)).value_or(Executor::kAgent);
-  run.ops = OpSet(static_cast<std::uint8_t>(rows.Int(4)));
+  run.state = core::RunStateFromName(rows.Text(2)).value_or(core::RunState::kAccepted);
+  run.executor = core::ExecutorFromName(rows.Text(3)).value_or(core::Executor::kAgent);
+  run.ops = core::OpSet(static_cast<std::uint8_t>(rows.Int(4)));
   run.ranks = rows.Int(5);
   run.expected = rows.Int(6);
   run.created = rows.Int(7);
   run.started = rows.Int(8);
   run.ended = rows.Int(9);
   run.deadline = rows.Int(10);
-  for (int code = 0; code < kOutcomeCodes; ++code) {
+  for (int code = 0; code < core::kOutcomeCodes; ++code) {
     run.by_code[static_cast<std::size_t>(code)] = rows.Int(11 + code);
     run.answered += rows.Int(11 + code);
   }
   return run;
 }
 
-Status NoRun(RunId run) {
-  return NotFoundError("run " + std::to_string(run) +
-                       " does not exist; `assay run list` shows the runs");
+base::Status NoRun(core::RunId run) {
+  return base::NotFoundError("run " + std::to_string(run) +
+                             " does not exist; `assay run list` shows the runs");
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Queries>> Queries::Open(const std::string& file) {
+base::Result<std::unique_ptr<Queries>> Queries::Open(const std::string& file) {
   std::unique_ptr<Queries> queries(new Queries(file));
-  Status status = queries->Connect();
+  base::Status status = queries->Connect();
   if (!status.ok()) return status;
   return queries;
 }
 
-Status Queries::Connect() {
+base::Status Queries::Connect() {
   if (database_ != nullptr && !database_->must_reopen() && !database_->in_transaction()) {
-    return Status::Ok();
+    return base::Status::Ok();
   }
   database_.reset();
-  Result<std::unique_ptr<Database>> opened = Database::Open(file_, Database::Access::kReadOnly);
+  base::Result<std::unique_ptr<Database>> opened =
+      Database::Open(file_, Database::Access::kReadOnly);
   if (!opened.ok()) return opened.status();
-  Status status = (*opened)->SetPragma("query_only", 1);
+  base::Status status = (*opened)->SetPragma("query_only", 1);
   if (!status.ok()) return status;
   database_ = std::move(opened).value();
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 template <class T, class Read>
-Result<T> Queries::InTransaction(Read read) {
-  Status status = Connect();
+base::Result<T> Queries::InTransaction(Read read) {
+  base::Status status = Connect();
   if (!status.ok()) return status;
   Transaction transaction(database_.get());
   status = transaction.Begin(Transaction::Kind::kRead);
@@ -107,10 +108,10 @@ Result<T> Queries::InTransaction(Read read) {
 
 // --- Jobs ----------------------------------------------------------------------------------------
 
-Result<Page<JobRow>> Queries::ListJobs(std::string_view after, int limit) {
+base::Result<Page<JobRow>> Queries::ListJobs(std::string_view after, int limit) {
   return InTransaction<Page<JobRow>>([&](Page<JobRow>* page) {
     const int size = PageSize(limit);
-    Result<Statement> select = Statement::Prepare(
+    base::Result<Statement> select = Statement::Prepare(
         *database_, std::string(kJobColumns) + "WHERE job > ? ORDER BY job LIMIT ?");
     if (!select.ok()) return select.status();
     Rows rows = select->Query(after, size + 1);
@@ -122,24 +123,24 @@ Result<Page<JobRow>> Queries::ListJobs(std::string_view after, int limit) {
   });
 }
 
-Result<JobRow> Queries::GetJob(std::string_view id) {
+base::Result<JobRow> Queries::GetJob(std::string_view id) {
   return InTransaction<JobRow>([&](JobRow* job) {
-    Result<Statement> select =
+    base::Result<Statement> select =
         Statement::Prepare(*database_, std::string(kJobColumns) + "WHERE job = ?");
     if (!select.ok()) return select.status();
     Rows rows = select->Query(id);
     if (!rows.Next()) {
       if (!rows.status().ok()) return rows.status();
-      return NotFoundError("job " + std::string(id.substr(0, 200)) +
-                           " does not exist; `assay job list` shows the jobs");
+      return base::NotFoundError("job " + std::string(id.substr(0, 200)) +
+                                 " does not exist; `assay job list` shows the jobs");
     }
     *job = ToJob(rows);
     return ReadRanks(id, &job->ranks);
   });
 }
 
-Status Queries::ReadRanks(std::string_view job, std::vector<RankRow>* ranks) {
-  Result<Statement> select = Statement::Prepare(
+base::Status Queries::ReadRanks(std::string_view job, std::vector<RankRow>* ranks) {
+  base::Result<Statement> select = Statement::Prepare(
       *database_, "SELECT rank, node, device FROM ranks WHERE job = ? ORDER BY rank");
   if (!select.ok()) return select.status();
   Rows rows = select->Query(job);
@@ -152,14 +153,16 @@ Status Queries::ReadRanks(std::string_view job, std::vector<RankRow>* ranks) {
 
 // --- Runs ----------------------------------------------------------------------------------------
 
-Result<Page<RunRow>> Queries::ListRuns(std::string_view job, RunId before, int limit) {
+base::Result<Page<RunRow>> Queries::ListRuns(std::string_view job, core::RunId before, int limit) {
   return InTransaction<Page<RunRow>>([&](Page<RunRow>* page) {
     const int size = PageSize(limit);
-    const RunId below = before == kNoRun ? std::numeric_limits<RunId>::max() : before;
+    const core::RunId below =
+        before == core::kNoRun ? std::numeric_limits<core::RunId>::max() : before;
     const char* which = job.empty()
                             ? " FROM runs WHERE ? = '' AND run < ? ORDER BY run DESC LIMIT ?"
                             : " FROM runs WHERE job = ? AND run < ? ORDER BY run DESC LIMIT ?";
-    Result<Statement> select = Statement::Prepare(*database_, std::string(kRunColumns) + which);
+    base::Result<Statement> select =
+        Statement::Prepare(*database_, std::string(kRunColumns) + which);
     if (!select.ok()) return select.status();
     Rows rows = select->Query(job, below, size + 1);
     while (rows.Next()) {
@@ -170,37 +173,38 @@ Result<Page<RunRow>> Queries::ListRuns(std::string_view job, RunId before, int l
   });
 }
 
-Status Queries::ReadRun(RunId run, RunRow* row) {
-  Result<Statement> select = Statement::Prepare(
+base::Status Queries::ReadRun(core::RunId run, RunRow* row) {
+  base::Result<Statement> select = Statement::Prepare(
       *database_, std::string(kRunColumns) + ", message FROM runs WHERE run = ?");
   if (!select.ok()) return select.status();
   Rows rows = select->Query(run);
   if (rows.Next()) {
     *row = ToRun(rows);
-    row->message = rows.Text(11 + kOutcomeCodes);
-    return Status::Ok();
+    row->message = rows.Text(11 + core::kOutcomeCodes);
+    return base::Status::Ok();
   }
   return rows.status().ok() ? NoRun(run) : rows.status();
 }
 
-Result<RunRow> Queries::GetRunOnly(RunId run) {
+base::Result<RunRow> Queries::GetRunOnly(core::RunId run) {
   return InTransaction<RunRow>([&](RunRow* row) { return ReadRun(run, row); });
 }
 
-Result<RunResults> Queries::GetRun(RunId run, std::int32_t from_rank, int limit) {
+base::Result<RunResults> Queries::GetRun(core::RunId run, std::int32_t from_rank, int limit) {
   return InTransaction<RunResults>([&](RunResults* results) {
-    Status status = ReadRun(run, &results->run);
+    base::Status status = ReadRun(run, &results->run);
     if (!status.ok()) return status;
     return ReadResults(run, from_rank, PageSize(limit), results);
   });
 }
 
-Status Queries::ReadResults(RunId run, std::int32_t from_rank, int limit, RunResults* results) {
-  Result<Statement> ranks =
+base::Status Queries::ReadResults(core::RunId run, std::int32_t from_rank, int limit,
+                                  RunResults* results) {
+  base::Result<Statement> ranks =
       Statement::Prepare(*database_,
                          "SELECT rank, node, device, ops FROM run_ranks WHERE run = ? AND rank >= ?"
                          " ORDER BY rank LIMIT ?");
-  Result<Statement> outcomes = Statement::Prepare(
+  base::Result<Statement> outcomes = Statement::Prepare(
       *database_,
       "SELECT code, detail, started, finished FROM outcomes WHERE run = ? AND rank = ? AND op = ?");
   if (!ranks.ok()) return ranks.status();
@@ -215,15 +219,16 @@ Status Queries::ReadResults(RunId run, std::int32_t from_rank, int limit, RunRes
     }
     row.node = rows.Text(1);
     row.device = static_cast<std::int32_t>(rows.Int(2));
-    const OpSet ops(static_cast<std::uint8_t>(rows.Int(3)));
-    for (const Op op : kAllOps) {
+    const core::OpSet ops(static_cast<std::uint8_t>(rows.Int(3)));
+    for (const core::Op op : core::kAllOps) {
       if (!ops.Has(op)) continue;
       row.op = op;
       row.outcome.reset();
       Rows outcome = outcomes->Query(run, row.rank, op);
       if (outcome.Next()) {
-        row.outcome = Outcome{OutcomeCodeFromInt(outcome.Int(0)).value_or(OutcomeCode::kNotRun),
-                              std::string(outcome.Text(1)), outcome.Int(2), outcome.Int(3)};
+        row.outcome = core::Outcome{
+            core::OutcomeCodeFromInt(outcome.Int(0)).value_or(core::OutcomeCode::kNotRun),
+            std::string(outcome.Text(1)), outcome.Int(2), outcome.Int(3)};
       }
       if (!outcome.status().ok()) return outcome.status();
       results->results.push_back(row);
@@ -232,15 +237,15 @@ Status Queries::ReadResults(RunId run, std::int32_t from_rank, int limit, RunRes
   return rows.status();
 }
 
-Result<std::string> Queries::RunMessage(RunId run) {
+base::Result<std::string> Queries::RunMessage(core::RunId run) {
   return InTransaction<std::string>([&](std::string* message) {
-    Result<Statement> select =
+    base::Result<Statement> select =
         Statement::Prepare(*database_, "SELECT message FROM runs WHERE run = ?");
     if (!select.ok()) return select.status();
     Rows rows = select->Query(run);
     if (rows.Next()) {
       *message = rows.Text(0);
-      return Status::Ok();
+      return base::Status::Ok();
     }
     return rows.status().ok() ? NoRun(run) : rows.status();
   });
@@ -248,13 +253,13 @@ Result<std::string> Queries::RunMessage(RunId run) {
 
 // --- Nodes ---------------------------------------------------------------------------------------
 
-Result<std::vector<NodeRow>> Queries::ListNodes() {
+base::Result<std::vector<NodeRow>> Queries::ListNodes() {
   return InTransaction<std::vector<NodeRow>>([&](std::vector<NodeRow>* nodes) {
-    Result<Statement> select = Statement::Prepare(
+    base::Result<Statement> select = Statement::Prepare(
         *database_,
         "SELECT node, attached, since, identity, version, host_name, fqdn, driver, addresses"
         " FROM nodes ORDER BY node");
-    Result<Statement> devices = Statement::Prepare(
+    base::Result<Statement> devices = Statement::Prepare(
         *database_,
         "SELECT device, kind, detail, run FROM devices WHERE node = ? AND position IS NOT NULL"
         " ORDER BY position");
@@ -282,4 +287,4 @@ Result<std::vector<NodeRow>> Queries::ListNodes() {
   });
 }
 
-}  // namespace assay
+}  // namespace assay::store

@@ -19,7 +19,7 @@
 #include "core/model.h"
 #include "store/sqlite.h"
 
-namespace assay {
+namespace assay::store {
 
 template <class T>
 struct Page {
@@ -34,30 +34,30 @@ struct RankRow {
 };
 
 struct JobRow {
-  JobSpec spec;
-  JobState state = JobState::kPending;
+  core::JobSpec spec;
+  core::JobState state = core::JobState::kPending;
   std::int64_t rank_count = 0;
   std::int64_t node_count = 0;
-  Ms created = 0;
-  Ms updated = 0;
-  RunId last_run = kNoRun;
+  core::Ms created = 0;
+  core::Ms updated = 0;
+  core::RunId last_run = core::kNoRun;
   std::vector<RankRow> ranks;  // GetJob only; ascending
 };
 
 struct RunRow {
-  RunId id = kNoRun;
+  core::RunId id = core::kNoRun;
   std::string job;
-  RunState state = RunState::kAccepted;
-  Executor executor = Executor::kAgent;
-  OpSet ops;
+  core::RunState state = core::RunState::kAccepted;
+  core::Executor executor = core::Executor::kAgent;
+  core::OpSet ops;
   std::int64_t ranks = 0;
   std::int64_t expected = 0;  // outcomes at the end of the run
   std::int64_t answered = 0;  // outcomes so far
-  std::array<std::int64_t, kOutcomeCodes> by_code{};
-  Ms created = 0;
-  Ms started = 0;
-  Ms ended = 0;
-  Ms deadline = 0;
+  std::array<std::int64_t, core::kOutcomeCodes> by_code{};
+  core::Ms created = 0;
+  core::Ms started = 0;
+  core::Ms ended = 0;
+  core::Ms deadline = 0;
   std::string message;  // not in ListRuns; "" while the run is open
 };
 
@@ -65,8 +65,8 @@ struct ResultRow {
   std::int32_t rank = 0;
   std::string node;
   std::int32_t device = 0;
-  Op op = Op::kAic;
-  std::optional<Outcome> outcome;  // no value: not answered yet
+  core::Op op = core::Op::kAic;
+  std::optional<core::Outcome> outcome;  // no value: not answered yet
 };
 
 struct RunResults {
@@ -76,12 +76,12 @@ struct RunResults {
 };
 
 struct NodeDeviceRow {
-  DeviceInfo info;
-  RunId run = kNoRun;  // the run that holds the device
+  core::DeviceInfo info;
+  core::RunId run = core::kNoRun;  // the run that holds the device
 };
 
 struct NodeRow {
-  Node node;  // without its devices
+  core::Node node;  // without its devices
   std::vector<NodeDeviceRow> devices;
 };
 
@@ -90,32 +90,32 @@ class Queries {
   static constexpr int kPageDefault = 100;  // for a limit of 0 or less
   static constexpr int kPageMax = 10'000;   // for a limit that is greater
 
-  static Result<std::unique_ptr<Queries>> Open(const std::string& file);
+  static base::Result<std::unique_ptr<Queries>> Open(const std::string& file);
 
   // Jobs in order of id, starting with the first id after `after`.
-  Result<Page<JobRow>> ListJobs(std::string_view after, int limit);
-  Result<JobRow> GetJob(std::string_view id);  // kNotFound
+  base::Result<Page<JobRow>> ListJobs(std::string_view after, int limit);
+  base::Result<JobRow> GetJob(std::string_view id);  // kNotFound
 
   // Runs, newest first, that are older than `before` (kNoRun: all), of `job` ("": of all jobs).
-  Result<Page<RunRow>> ListRuns(std::string_view job, RunId before, int limit);
+  base::Result<Page<RunRow>> ListRuns(std::string_view job, core::RunId before, int limit);
   // The run with the ops of `limit` ranks, starting at `from_rank`. kNotFound.
-  Result<RunResults> GetRun(RunId run, std::int32_t from_rank, int limit);
-  Result<RunRow> GetRunOnly(RunId run);       // kNotFound
-  Result<std::string> RunMessage(RunId run);  // kNotFound; "" while the run is open
+  base::Result<RunResults> GetRun(core::RunId run, std::int32_t from_rank, int limit);
+  base::Result<RunRow> GetRunOnly(core::RunId run);       // kNotFound
+  base::Result<std::string> RunMessage(core::RunId run);  // kNotFound; "" while the run is open
 
-  Result<std::vector<NodeRow>> ListNodes();  // by name
+  base::Result<std::vector<NodeRow>> ListNodes();  // by name
 
  private:
   explicit Queries(std::string file) : file_(std::move(file)) {}
-  Status Connect();
+  base::Status Connect();
   template <class T, class Read>
-  Result<T> InTransaction(Read read);
-  Status ReadRun(RunId run, RunRow* row);
-  Status ReadResults(RunId run, std::int32_t from_rank, int limit, RunResults* results);
-  Status ReadRanks(std::string_view job, std::vector<RankRow>* ranks);
+  base::Result<T> InTransaction(Read read);
+  base::Status ReadRun(core::RunId run, RunRow* row);
+  base::Status ReadResults(core::RunId run, std::int32_t from_rank, int limit, RunResults* results);
+  base::Status ReadRanks(std::string_view job, std::vector<RankRow>* ranks);
 
   const std::string file_;
   std::unique_ptr<Database> database_;  // null: the next call opens it
 };
 
-}  // namespace assay
+}  // namespace assay::store

@@ -6,7 +6,7 @@
 #include "store/text_list.h"
 #include "store/utc.h"
 
-namespace assay {
+namespace assay::store {
 namespace {
 
 constexpr char kPutJob[] =
@@ -46,9 +46,9 @@ std::optional<std::string_view> IfAny(const std::string& text) {
 
 }  // namespace
 
-Result<std::unique_ptr<RecordWriter>> RecordWriter::Make(Database* database) {
+base::Result<std::unique_ptr<RecordWriter>> RecordWriter::Make(Database* database) {
   std::unique_ptr<RecordWriter> writer(new RecordWriter);
-  Status status = writer->PrepareJobs(database);
+  base::Status status = writer->PrepareJobs(database);
   if (status.ok()) status = writer->PrepareRuns(database);
   if (status.ok()) status = writer->PrepareNodes(database);
   if (!status.ok()) return status;
@@ -60,16 +60,16 @@ struct RecordWriter::Named {
   const char* sql;
 };
 
-Status RecordWriter::PrepareAll(Database* database, std::span<const Named> all) {
+base::Status RecordWriter::PrepareAll(Database* database, std::span<const Named> all) {
   for (const Named& one : all) {
-    Result<Statement> prepared = Statement::Prepare(*database, one.sql);
+    base::Result<Statement> prepared = Statement::Prepare(*database, one.sql);
     if (!prepared.ok()) return prepared.status();
     *one.statement = std::move(prepared).value();
   }
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-Status RecordWriter::PrepareJobs(Database* database) {
+base::Status RecordWriter::PrepareJobs(Database* database) {
   const Named all[] = {
       {&sql_.put_job, kPutJob},
       {&sql_.drop_job, "DELETE FROM jobs WHERE job = ?"},
@@ -90,7 +90,7 @@ Status RecordWriter::PrepareJobs(Database* database) {
   return PrepareAll(database, all);
 }
 
-Status RecordWriter::PrepareRuns(Database* database) {
+base::Status RecordWriter::PrepareRuns(Database* database) {
   const Named all[] = {
       {&sql_.put_run, kPutRun},
       {&sql_.drop_parts, "DELETE FROM run_parts WHERE run = ?"},
@@ -121,7 +121,7 @@ Status RecordWriter::PrepareRuns(Database* database) {
   return PrepareAll(database, all);
 }
 
-Status RecordWriter::PrepareNodes(Database* database) {
+base::Status RecordWriter::PrepareNodes(Database* database) {
   const Named all[] = {
       {&sql_.put_node, kPutNode},
       {&sql_.drop_node, "DELETE FROM nodes WHERE node = ?"},
@@ -146,25 +146,25 @@ Status RecordWriter::PrepareNodes(Database* database) {
   return PrepareAll(database, all);
 }
 
-Status RecordWriter::Write(const std::vector<Record>& records) {
+base::Status RecordWriter::Write(const std::vector<core::Record>& records) {
   touched_.clear();
-  for (const Record& record : records) {
-    Status status = std::visit(*this, record);
+  for (const core::Record& record : records) {
+    base::Status status = std::visit(*this, record);
     if (!status.ok()) return status;
   }
-  for (const RunId run : touched_) {
-    Status status = CountClosed(run);
+  for (const core::RunId run : touched_) {
+    base::Status status = CountClosed(run);
     if (!status.ok()) return status;
   }
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 // --- Jobs ----------------------------------------------------------------------------------------
 
-Status RecordWriter::operator()(const PutJob& record) {
-  const Job& job = record.job;
-  const JobSpec& spec = job.spec;
-  Status status = sql_.put_job.Run(
+base::Status RecordWriter::operator()(const core::PutJob& record) {
+  const core::Job& job = record.job;
+  const core::JobSpec& spec = job.spec;
+  base::Status status = sql_.put_job.Run(
       spec.id, spec.name, spec.name_space, spec.framework, Name(job.state), spec.master_addr,
       spec.shared_tor_ip, job.table->ranks.size(), job.table->nodes.size(), job.has_trainer,
       job.created, job.updated, job.ended, job.last_run, job.last_reply, job.owing_until);
@@ -172,80 +172,84 @@ Status RecordWriter::operator()(const PutJob& record) {
   return PutTable(job);
 }
 
-Status RecordWriter::PutTable(const Job& job) {
+base::Status RecordWriter::PutTable(const core::Job& job) {
   const std::string& id = job.spec.id;
-  const RankTable& table = *job.table;
-  Status status = sql_.drop_table.Run(id);
+  const rank_table::RankTable& table = *job.table;
+  base::Status status = sql_.drop_table.Run(id);
   if (status.ok()) status = sql_.drop_job_nodes.Run(id);
   if (status.ok()) status = sql_.drop_ranks.Run(id);
   if (status.ok()) status = sql_.put_table.Run(id, JoinTexts(table.warnings), job.table_text);
   std::int64_t position = 0;
-  for (const TableNode& node : table.nodes) {
+  for (const rank_table::TableNode& node : table.nodes) {
     if (!status.ok()) return status;
     status = sql_.put_job_node.Run(id, position++, node.name, JoinTexts(node.aliases));
   }
-  for (const RankPlace& place : table.ranks) {
+  for (const rank_table::RankPlace& place : table.ranks) {
     if (!status.ok()) return status;
     status = sql_.put_rank.Run(id, place.rank, table.nodes[place.node].name, place.device);
   }
   return status;
 }
 
-Status RecordWriter::operator()(const DropJob& record) { return sql_.drop_job.Run(record.job); }
+base::Status RecordWriter::operator()(const core::DropJob& record) {
+  return sql_.drop_job.Run(record.job);
+}
 
-Status RecordWriter::operator()(const PutDeletedJob& record) {
-  const DeletedJob& job = record.job;
-  const JobSpec& spec = job.spec;
+base::Status RecordWriter::operator()(const core::PutDeletedJob& record) {
+  const core::DeletedJob& job = record.job;
+  const core::JobSpec& spec = job.spec;
   return sql_.put_deleted.Run(spec.id, spec.name, spec.name_space, spec.framework, Name(job.state),
                               spec.master_addr, spec.shared_tor_ip, job.created, job.deleted,
                               *job.hccl);
 }
 
-Status RecordWriter::operator()(const DropDeletedJob& record) {
+base::Status RecordWriter::operator()(const core::DropDeletedJob& record) {
   return sql_.drop_deleted.Run(record.job);
 }
 
-Status RecordWriter::operator()(const PutJobFile& record) {
+base::Status RecordWriter::operator()(const core::PutJobFile& record) {
   return sql_.put_job_file.Run(record.job, record.file.print, record.file.owner);
 }
 
-Status RecordWriter::operator()(const DropJobFile& record) {
+base::Status RecordWriter::operator()(const core::DropJobFile& record) {
   return sql_.drop_job_file.Run(record.job);
 }
 
 // --- Runs ----------------------------------------------------------------------------------------
 
-Status RecordWriter::operator()(const PutRun& record) {
-  const Run& run = *record.run;
-  Status status = PutHeader(run);
+base::Status RecordWriter::operator()(const core::PutRun& record) {
+  const core::Run& run = *record.run;
+  base::Status status = PutHeader(run);
   if (status.ok()) status = sql_.drop_parts.Run(run.id);
   if (status.ok()) status = sql_.drop_run_ranks.Run(run.id);
   std::uint32_t index = 0;
-  for (const Part& part : run.parts) {
+  for (const core::Part& part : run.parts) {
     if (!status.ok()) return status;
-    status = (*this)(PutPart{run.id, index++, part});
+    status = (*this)(core::PutPart{run.id, index++, part});
   }
   return status.ok() ? PutRanks(run) : status;
 }
 
-Status RecordWriter::PutRanks(const Run& run) {
-  for (const RankTest& test : run.ranks) {
-    Status status =
+base::Status RecordWriter::PutRanks(const core::Run& run) {
+  for (const core::RankTest& test : run.ranks) {
+    base::Status status =
         sql_.put_run_rank.Run(run.id, test.rank, test.part, run.parts[test.part].node, test.device,
                               test.ops.bits(), test.begun.bits(), test.deadline);
-    for (const Op op : kAllOps) {
+    for (const core::Op op : core::kAllOps) {
       if (status.ok() && test.answered.Has(op)) {
         status = PutOne(run.id, test.rank, op, test.outcomes[static_cast<std::size_t>(op)]);
       }
     }
     if (!status.ok()) return status;
   }
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-Status RecordWriter::operator()(const PutRunHeader& record) { return PutHeader(record.run); }
+base::Status RecordWriter::operator()(const core::PutRunHeader& record) {
+  return PutHeader(record.run);
+}
 
-Status RecordWriter::PutHeader(const RunHeader& run) {
+base::Status RecordWriter::PutHeader(const core::RunHeader& run) {
   touched_.insert(run.id);
   return sql_.put_run.Run(run.id, run.job, Name(run.state), Name(run.executor), run.ops.bits(),
                           run.rank_count, run.expected, run.cancelled, run.created,
@@ -253,25 +257,26 @@ Status RecordWriter::PutHeader(const RunHeader& run) {
                           run.message);
 }
 
-Status RecordWriter::operator()(const PutPart& record) {
-  const Part& part = record.part;
+base::Status RecordWriter::operator()(const core::PutPart& record) {
+  const core::Part& part = record.part;
   return sql_.put_part.Run(record.run, record.index, part.node, part.agent, part.identity,
                            Name(part.state));
 }
 
-Status RecordWriter::operator()(const PutRank& record) {
+base::Status RecordWriter::operator()(const core::PutRank& record) {
   return sql_.set_rank.Run(record.begun.bits(), record.deadline, record.run, record.rank);
 }
 
-Status RecordWriter::operator()(const PutStarts& record) {
+base::Status RecordWriter::operator()(const core::PutStarts& record) {
   return sql_.set_starts.Run(record.deadline, record.run);
 }
 
-Status RecordWriter::operator()(const PutOutcome& record) {
+base::Status RecordWriter::operator()(const core::PutOutcome& record) {
   return PutOne(record.run, record.rank, record.op, record.outcome);
 }
 
-Status RecordWriter::PutOne(RunId run, std::int32_t rank, Op op, const Outcome& outcome) {
+base::Status RecordWriter::PutOne(core::RunId run, std::int32_t rank, core::Op op,
+                                  const core::Outcome& outcome) {
   if (touched_.empty() || *touched_.rbegin() != run) touched_.insert(run);
   return sql_.put_outcome.Run(run, rank, op, outcome.code, outcome.started, outcome.finished,
                               outcome.detail);
@@ -279,16 +284,16 @@ Status RecordWriter::PutOne(RunId run, std::int32_t rank, Op op, const Outcome& 
 
 // Stores the counts of a closed run. Counting a run of 65,536 ranks takes tenths of a second, so it
 // is done once, when the run closes, and not each time runs are listed.
-Status RecordWriter::CountClosed(RunId run) {
+base::Status RecordWriter::CountClosed(core::RunId run) {
   {
     Rows closed = sql_.is_closed.Query(run);
     if (!closed.Next() || closed.Int(0) == 0) return closed.status();
   }
-  std::int64_t by_code[kOutcomeCodes] = {};
+  std::int64_t by_code[core::kOutcomeCodes] = {};
   {
     Rows rows = sql_.count_outcomes.Query(run);
     while (rows.Next()) {
-      if (OutcomeCodeFromInt(rows.Int(0))) by_code[rows.Int(0)] = rows.Int(1);
+      if (core::OutcomeCodeFromInt(rows.Int(0))) by_code[rows.Int(0)] = rows.Int(1);
     }
     if (!rows.status().ok()) return rows.status();
   }
@@ -305,41 +310,41 @@ Status RecordWriter::CountClosed(RunId run) {
 
 // --- Nodes, leases, events -----------------------------------------------------------------------
 
-Status RecordWriter::operator()(const PutNode& record) {
-  const Node& node = record.node;
-  Status status =
+base::Status RecordWriter::operator()(const core::PutNode& record) {
+  const core::Node& node = record.node;
+  base::Status status =
       sql_.put_node.Run(node.name, node.attached, node.since, node.identity, node.version,
                         node.host_name, node.fqdn, node.driver, JoinTexts(node.addresses));
   if (!status.ok() || !record.inventory_changed) return status;
   status = sql_.unlist_devices.Run(node.name);
   std::int64_t position = 0;
-  for (const DeviceInfo& device : node.devices) {
+  for (const core::DeviceInfo& device : node.devices) {
     if (!status.ok()) return status;
     status = sql_.put_device.Run(node.name, device.index, position++, device.kind, device.detail);
   }
   return status.ok() ? sql_.drop_unlisted.Run(node.name) : status;
 }
 
-Status RecordWriter::operator()(const DropNode& record) {
-  Status status = sql_.drop_node.Run(record.node);
+base::Status RecordWriter::operator()(const core::DropNode& record) {
+  base::Status status = sql_.drop_node.Run(record.node);
   if (status.ok()) status = sql_.unlist_devices.Run(record.node);
   return status.ok() ? sql_.drop_unlisted.Run(record.node) : status;
 }
 
-Status RecordWriter::operator()(const PutLease& record) {
+base::Status RecordWriter::operator()(const core::PutLease& record) {
   return sql_.put_lease.Run(record.device.node, record.device.device, record.run);
 }
 
-Status RecordWriter::operator()(const DropLease& record) {
-  Status status = sql_.drop_lease.Run(record.device.node, record.device.device);
+base::Status RecordWriter::operator()(const core::DropLease& record) {
+  base::Status status = sql_.drop_lease.Run(record.device.node, record.device.device);
   if (!status.ok()) return status;
   return sql_.drop_unlisted_device.Run(record.device.node, record.device.device);
 }
 
-Status RecordWriter::operator()(const AddEvent& record) {
+base::Status RecordWriter::operator()(const core::AddEvent& record) {
   return sql_.add_event.Run(UtcText(record.time), record.kind, IfAny(record.job),
-                            record.run == kNoRun ? std::optional<std::int64_t>() : record.run,
+                            record.run == core::kNoRun ? std::optional<std::int64_t>() : record.run,
                             IfAny(record.node), record.text);
 }
 
-}  // namespace assay
+}  // namespace assay::store

@@ -13,45 +13,46 @@
 #include "core/effect.h"
 #include "store/sqlite.h"
 
-namespace assay {
+namespace assay::store {
 
 class RecordWriter {
  public:
-  static Result<std::unique_ptr<RecordWriter>> Make(Database* database);
+  static base::Result<std::unique_ptr<RecordWriter>> Make(Database* database);
 
   // REQUIRES: within a transaction; on an error it must be rolled back.
-  Status Write(const std::vector<Record>& records);
+  base::Status Write(const std::vector<core::Record>& records);
 
-  Status operator()(const PutJob& record);
-  Status operator()(const DropJob& record);
-  Status operator()(const PutDeletedJob& record);
-  Status operator()(const DropDeletedJob& record);
-  Status operator()(const PutJobFile& record);
-  Status operator()(const DropJobFile& record);
-  Status operator()(const PutRun& record);
-  Status operator()(const PutRunHeader& record);
-  Status operator()(const PutPart& record);
-  Status operator()(const PutRank& record);
-  Status operator()(const PutStarts& record);
-  Status operator()(const PutOutcome& record);
-  Status operator()(const PutNode& record);
-  Status operator()(const DropNode& record);
-  Status operator()(const PutLease& record);
-  Status operator()(const DropLease& record);
-  Status operator()(const AddEvent& record);
+  base::Status operator()(const core::PutJob& record);
+  base::Status operator()(const core::DropJob& record);
+  base::Status operator()(const core::PutDeletedJob& record);
+  base::Status operator()(const core::DropDeletedJob& record);
+  base::Status operator()(const core::PutJobFile& record);
+  base::Status operator()(const core::DropJobFile& record);
+  base::Status operator()(const core::PutRun& record);
+  base::Status operator()(const core::PutRunHeader& record);
+  base::Status operator()(const core::PutPart& record);
+  base::Status operator()(const core::PutRank& record);
+  base::Status operator()(const core::PutStarts& record);
+  base::Status operator()(const core::PutOutcome& record);
+  base::Status operator()(const core::PutNode& record);
+  base::Status operator()(const core::DropNode& record);
+  base::Status operator()(const core::PutLease& record);
+  base::Status operator()(const core::DropLease& record);
+  base::Status operator()(const core::AddEvent& record);
 
  private:
   RecordWriter() = default;
   struct Named;
-  static Status PrepareAll(Database* database, std::span<const Named> all);
-  Status PrepareJobs(Database* database);
-  Status PrepareRuns(Database* database);
-  Status PrepareNodes(Database* database);
-  Status PutTable(const Job& job);
-  Status PutHeader(const RunHeader& run);
-  Status PutRanks(const Run& run);
-  Status PutOne(RunId run, std::int32_t rank, Op op, const Outcome& outcome);
-  Status CountClosed(RunId run);
+  static base::Status PrepareAll(Database* database, std::span<const Named> all);
+  base::Status PrepareJobs(Database* database);
+  base::Status PrepareRuns(Database* database);
+  base::Status PrepareNodes(Database* database);
+  base::Status PutTable(const core::Job& job);
+  base::Status PutHeader(const core::RunHeader& run);
+  base::Status PutRanks(const core::Run& run);
+  base::Status PutOne(core::RunId run, std::int32_t rank, core::Op op,
+                      const core::Outcome& outcome);
+  base::Status CountClosed(core::RunId run);
 
   struct {
     Statement put_job, drop_job, drop_table, drop_job_nodes, drop_ranks, put_table, put_job_node,
@@ -62,7 +63,7 @@ class RecordWriter {
         drop_unlisted_device;
     Statement add_event;
   } sql_;
-  std::set<RunId> touched_;  // runs of which this batch has a header or an outcome
+  std::set<core::RunId> touched_;  // runs of which this batch has a header or an outcome
 };
 
-}  // namespace assay
+}  // namespace assay::store

@@ -1,6 +1,6 @@
 #include "store/schema.h"
 
-namespace assay {
+namespace assay::store {
 namespace {
 
 constexpr char kStoreSql[] =
@@ -23,4 +23,4 @@ const Schema& SpoolSchema() {
   return kSchema;
 }
 
-}  // namespace assay
+}  // namespace assay::store

@@ -7,7 +7,7 @@
 
 #include "store/database_file.h"
 
-namespace assay {
+namespace assay::store {
 
 inline constexpr std::int32_t kStoreApplicationId = 0x41535341;  // "ASSA"
 inline constexpr std::int32_t kSpoolApplicationId = 0x41535350;  // "ASSP"
@@ -15,4 +15,4 @@ inline constexpr std::int32_t kSpoolApplicationId = 0x41535350;  // "ASSP"
 const Schema& StoreSchema();  // the coordinator's
 const Schema& SpoolSchema();  // the agent's
 
-}  // namespace assay
+}  // namespace assay::store

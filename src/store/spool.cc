@@ -10,17 +10,18 @@
 #include "base/log.h"
 #include "store/schema.h"
 
-namespace assay {
+namespace assay::store {
 namespace {
 
 constexpr mode_t kForThisUser = 0600;
 
 // RFC 4122, version 4.
-Result<std::string> RandomUuid() {
+base::Result<std::string> RandomUuid() {
   std::array<unsigned char, 16> bytes{};
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     const int error = errno;
-    return InternalError("cannot get random numbers: " + std::generic_category().message(error));
+    return base::InternalError("cannot get random numbers: " +
+                               std::generic_category().message(error));
   }
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
@@ -41,7 +42,7 @@ class SpoolWriter {
  public:
   explicit SpoolWriter(Database* database) : database_(*database) {}
 
-  Status Prepare() {
+  base::Status Prepare() {
     const struct {
       Statement* statement;
       const char* sql;
@@ -67,49 +68,51 @@ class SpoolWriter {
         {&drop_run_, "DELETE FROM runs WHERE run = ?"},
     };
     for (const auto& [statement, sql] : all) {
-      Result<Statement> prepared = Statement::Prepare(database_, sql);
+      base::Result<Statement> prepared = Statement::Prepare(database_, sql);
       if (!prepared.ok()) return prepared.status();
       *statement = std::move(prepared).value();
     }
-    return Status::Ok();
+    return base::Status::Ok();
   }
 
-  Status operator()(const SpoolRun& record) {
-    const Assign& assign = record.assign;
-    Status status = put_run_.Run(assign.run, assign.job, assign.aic_deadline, assign.p2p_deadline,
-                                 assign.kill_grace);
+  base::Status operator()(const core::node::SpoolRun& record) {
+    const core::Assign& assign = record.assign;
+    base::Status status = put_run_.Run(assign.run, assign.job, assign.aic_deadline,
+                                       assign.p2p_deadline, assign.kill_grace);
     if (!status.ok() || database_.changes() == 0) return status;  // the run exists already
-    for (const AssignedRank& rank : assign.ranks) {
+    for (const core::AssignedRank& rank : assign.ranks) {
       status = put_rank_.Run(assign.run, rank.rank, rank.device, rank.ops.bits());
       if (!status.ok()) return status;
     }
     return status;
   }
-  Status operator()(const SpoolStarted& record) { return set_started_.Run(record.run); }
-  Status operator()(const SpoolBegun& record) {
+  base::Status operator()(const core::node::SpoolStarted& record) {
+    return set_started_.Run(record.run);
+  }
+  base::Status operator()(const core::node::SpoolBegun& record) {
     return set_begun_.Run(record.key.run, record.key.rank, record.key.op, record.at);
   }
-  Status operator()(const SpoolOutcome& record) {
-    const Outcome& outcome = record.outcome;
+  base::Status operator()(const core::node::SpoolOutcome& record) {
+    const core::Outcome& outcome = record.outcome;
     return put_outcome_.Run(record.key.run, record.key.rank, record.key.op, outcome.code,
                             outcome.started, outcome.finished, outcome.detail);
   }
-  Status operator()(const SpoolAcked& record) {
+  base::Status operator()(const core::node::SpoolAcked& record) {
     return set_acked_.Run(record.key.run, record.key.rank, record.key.op);
   }
-  Status operator()(const SpoolDrop& record) { return drop_run_.Run(record.run); }
+  base::Status operator()(const core::node::SpoolDrop& record) { return drop_run_.Run(record.run); }
 
  private:
   Database& database_;
   Statement put_run_, put_rank_, set_started_, set_begun_, put_outcome_, set_acked_, drop_run_;
 };
 
-Result<std::unique_ptr<Spool>> Spool::Open(const std::string& file) {
-  Result<std::unique_ptr<DatabaseFile>> opened =
+base::Result<std::unique_ptr<Spool>> Spool::Open(const std::string& file) {
+  base::Result<std::unique_ptr<DatabaseFile>> opened =
       DatabaseFile::Open(file, SpoolSchema(), kForThisUser);
   if (!opened.ok()) return opened.status();
   std::unique_ptr<Spool> spool(new Spool(std::move(opened).value()));
-  Status status = spool->MakeUsable();
+  base::Status status = spool->MakeUsable();
   if (status.ok()) status = spool->ReadIdentity();
   if (!status.ok()) return status;
   return spool;
@@ -118,33 +121,33 @@ Result<std::unique_ptr<Spool>> Spool::Open(const std::string& file) {
 Spool::Spool(std::unique_ptr<DatabaseFile> file) : file_(std::move(file)) {}
 
 Spool::~Spool() {
-  const Status status = Close();
-  if (!status.ok()) LogError(status.text());
+  const base::Status status = Close();
+  if (!status.ok()) base::LogError(status.text());
 }
 
-Status Spool::MakeUsable() {
-  if (file_->usable() && writer_ != nullptr) return Status::Ok();
+base::Status Spool::MakeUsable() {
+  if (file_->usable() && writer_ != nullptr) return base::Status::Ok();
   writer_.reset();
   if (!file_->usable()) {
-    Status status = file_->Reopen();
+    base::Status status = file_->Reopen();
     if (!status.ok()) return status;
   }
   auto writer = std::make_unique<SpoolWriter>(&file_->database());
-  Status status = writer->Prepare();
+  base::Status status = writer->Prepare();
   if (status.ok()) writer_ = std::move(writer);
   return status;
 }
 
-Status Spool::ReadIdentity() {
-  Result<std::string> made = RandomUuid();
+base::Status Spool::ReadIdentity() {
+  base::Result<std::string> made = RandomUuid();
   if (!made.ok()) return made.status();
   Database& database = file_->database();
   Transaction transaction(&database);
-  Status status = transaction.Begin(Transaction::Kind::kWrite);
+  base::Status status = transaction.Begin(Transaction::Kind::kWrite);
   if (!status.ok()) return status;
-  Result<Statement> insert = Statement::Prepare(
+  base::Result<Statement> insert = Statement::Prepare(
       database, "INSERT INTO agent (identity) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM agent)");
-  Result<Statement> select = Statement::Prepare(database, "SELECT identity FROM agent");
+  base::Result<Statement> select = Statement::Prepare(database, "SELECT identity FROM agent");
   if (!insert.ok()) return insert.status();
   if (!select.ok()) return select.status();
   status = insert->Run(*made);
@@ -157,14 +160,14 @@ Status Spool::ReadIdentity() {
   return transaction.Commit();
 }
 
-Status Spool::Commit(const std::vector<SpoolRecord>& records) {
-  if (records.empty()) return Status::Ok();
-  Status status = MakeUsable();
+base::Status Spool::Commit(const std::vector<core::node::SpoolRecord>& records) {
+  if (records.empty()) return base::Status::Ok();
+  base::Status status = MakeUsable();
   if (status.ok()) status = file_->CheckInPlace();
   if (!status.ok()) return status;
   Transaction transaction(&file_->database());
   status = transaction.Begin(Transaction::Kind::kWrite);
-  for (const SpoolRecord& record : records) {
+  for (const core::node::SpoolRecord& record : records) {
     if (!status.ok()) return status;
     status = std::visit(*writer_, record);
   }
@@ -175,9 +178,9 @@ Status Spool::Commit(const std::vector<SpoolRecord>& records) {
 
 void Spool::Idle() { file_->Idle(); }
 
-Status Spool::Close() {
+base::Status Spool::Close() {
   writer_.reset();
   return file_->Close();
 }
 
-}  // namespace assay
+}  // namespace assay::store

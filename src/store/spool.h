@@ -14,7 +14,7 @@
 #include "core/node/supervisor.h"
 #include "store/database_file.h"
 
-namespace assay {
+namespace assay::store {
 
 class SpoolWriter;
 
@@ -23,29 +23,29 @@ class Spool {
   // Creates the file, accessible to this user only, if it does not exist. Its folder must exist.
   // kConflict: another agent uses the file, or its version is newer; kInvalid: it is not an agent's
   // database.
-  static Result<std::unique_ptr<Spool>> Open(const std::string& file);
+  static base::Result<std::unique_ptr<Spool>> Open(const std::string& file);
   ~Spool();
 
   // A random UUID, created with the file and never changed.
   const std::string& identity() const { return identity_; }
 
-  Status Commit(const std::vector<SpoolRecord>& records);
+  base::Status Commit(const std::vector<core::node::SpoolRecord>& records);
 
   // Returns all stored runs. SpooledRun::assign has no ranks; they are in SpooledRun::ranks, in
   // ascending order.
-  Result<Spooled> Load();
+  base::Result<core::node::Spooled> Load();
 
   void Idle();  // see Store::Idle
-  Status Close();
+  base::Status Close();
 
  private:
   explicit Spool(std::unique_ptr<DatabaseFile> file);
-  Status MakeUsable();
-  Status ReadIdentity();
+  base::Status MakeUsable();
+  base::Status ReadIdentity();
 
   std::unique_ptr<DatabaseFile> file_;
   std::unique_ptr<SpoolWriter> writer_;  // null: the next call makes it usable again
   std::string identity_;
 };
 
-}  // namespace assay
+}  // namespace assay::store

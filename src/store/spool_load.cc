@@ -3,21 +3,21 @@
 
 #include "store/spool.h"
 
-namespace assay {
+namespace assay::store {
 namespace {
 
-Status Damaged(const Database& database, std::int64_t run) {
-  return InternalError("database " + database.file() + ": run " + std::to_string(run) +
-                       " is not valid: restore a copy, or move the file away");
+base::Status Damaged(const Database& database, std::int64_t run) {
+  return base::InternalError("database " + database.file() + ": run " + std::to_string(run) +
+                             " is not valid: restore a copy, or move the file away");
 }
 
-Status LoadRuns(Database* database, Spooled* spooled) {
-  Result<Statement> select = Statement::Prepare(
+base::Status LoadRuns(Database* database, core::node::Spooled* spooled) {
+  base::Result<Statement> select = Statement::Prepare(
       *database, "SELECT run, job, started, aic_deadline, p2p_deadline, kill_grace FROM runs");
   if (!select.ok()) return select.status();
   Rows rows = select->Query();
   while (rows.Next()) {
-    SpooledRun run;
+    core::node::SpooledRun run;
     run.assign.run = rows.Int(0);
     run.assign.job = rows.Text(1);
     run.started = rows.Int(2) != 0;
@@ -30,8 +30,8 @@ Status LoadRuns(Database* database, Spooled* spooled) {
 }
 
 // The query returns one row for each stored op of a rank, or one row with op NULL if there is none.
-Status LoadRanks(Database* database, Spooled* spooled) {
-  Result<Statement> select = Statement::Prepare(
+base::Status LoadRanks(Database* database, core::node::Spooled* spooled) {
+  base::Result<Statement> select = Statement::Prepare(
       *database,
       "SELECT k.run, k.rank, k.device, k.ops, o.op, o.begun, o.code, o.started, o.finished,"
       " o.detail, o.acked FROM ranks AS k LEFT JOIN ops AS o ON o.run = k.run AND o.rank = k.rank"
@@ -41,16 +41,16 @@ Status LoadRanks(Database* database, Spooled* spooled) {
   while (rows.Next()) {
     const auto found = spooled->find(rows.Int(0));
     if (found == spooled->end()) return Damaged(*database, rows.Int(0));
-    std::vector<SpooledRank>& ranks = found->second.ranks;
+    std::vector<core::node::SpooledRank>& ranks = found->second.ranks;
     const auto rank = static_cast<std::int32_t>(rows.Int(1));
     if (ranks.empty() || ranks.back().assigned.rank != rank) {
       ranks.emplace_back();
       ranks.back().assigned = {rank, static_cast<std::int32_t>(rows.Int(2)),
-                               OpSet(static_cast<std::uint8_t>(rows.Int(3)))};
+                               core::OpSet(static_cast<std::uint8_t>(rows.Int(3)))};
     }
     if (rows.IsNull(4)) continue;
-    SpooledRank& spool = ranks.back();
-    const std::optional<Op> op = OpFromWire(rows.Int(4));
+    core::node::SpooledRank& spool = ranks.back();
+    const std::optional<core::Op> op = core::OpFromWire(rows.Int(4));
     if (!op) return Damaged(*database, rows.Int(0));
     const auto at = static_cast<std::size_t>(*op);
     if (!rows.IsNull(5)) {
@@ -58,7 +58,7 @@ Status LoadRanks(Database* database, Spooled* spooled) {
       spool.begun_at[at] = rows.Int(5);
     }
     if (rows.IsNull(6)) continue;
-    const std::optional<OutcomeCode> code = OutcomeCodeFromInt(rows.Int(6));
+    const std::optional<core::OutcomeCode> code = core::OutcomeCodeFromInt(rows.Int(6));
     if (!code) return Damaged(*database, rows.Int(0));
     spool.answered.Add(*op);
     spool.outcomes[at] = {*code, std::string(rows.Text(9)), rows.Int(7), rows.Int(8)};
@@ -69,17 +69,17 @@ Status LoadRanks(Database* database, Spooled* spooled) {
 
 }  // namespace
 
-Result<Spooled> Spool::Load() {
-  Status status = MakeUsable();
+base::Result<core::node::Spooled> Spool::Load() {
+  base::Status status = MakeUsable();
   if (!status.ok()) return status;
   Database& database = file_->database();
   Transaction transaction(&database);
   status = transaction.Begin(Transaction::Kind::kRead);
-  Spooled spooled;
+  core::node::Spooled spooled;
   if (status.ok()) status = LoadRuns(&database, &spooled);
   if (status.ok()) status = LoadRanks(&database, &spooled);
   if (!status.ok()) return status;
   return spooled;
 }
 
-}  // namespace assay
+}  // namespace assay::store

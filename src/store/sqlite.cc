@@ -9,50 +9,52 @@
 
 #include "base/log.h"
 
-namespace assay {
+namespace assay::store {
 namespace {
 
 struct Explanation {
-  Code code;
+  base::Code code;
   const char* problem;
   const char* advice;
 };
 
-constexpr Explanation kDiskFull = {Code::kUnavailable, "the disk is full", "free some space there"};
+constexpr Explanation kDiskFull = {base::Code::kUnavailable, "the disk is full",
+                                   "free some space there"};
 
 Explanation Explain(int code, int system_error) {
   switch (code & 0xff) {
     case SQLITE_FULL:
       return kDiskFull;
     case SQLITE_READONLY:
-      return {Code::kUnavailable, "it is read-only",
+      return {base::Code::kUnavailable, "it is read-only",
               "make the file and its folder writable for this user"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {Code::kUnavailable, "it is used by another process",
+      return {base::Code::kUnavailable, "it is used by another process",
               "end the process that writes to it (read it with sqlite3 -readonly)"};
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return {
-          Code::kUnavailable, "it cannot be opened",
+          base::Code::kUnavailable, "it cannot be opened",
           "check that the file and its folder exist and are readable and writable for this user"};
     case SQLITE_NOTADB:
-      return {Code::kInvalid, "it is not an SQLite database", "name another file"};
+      return {base::Code::kInvalid, "it is not an SQLite database", "name another file"};
     case SQLITE_CORRUPT:
-      return {Code::kInternal, "it is damaged",
+      return {base::Code::kInternal, "it is damaged",
               "check the disk, then restore a copy or move the file away"};
     case SQLITE_IOERR:
       if (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG) {
         return kDiskFull;
       }
-      return {Code::kUnavailable, "the disk reports an error", "check the disk and the system log"};
+      return {base::Code::kUnavailable, "the disk reports an error",
+              "check the disk and the system log"};
     case SQLITE_NOMEM:
-      return {Code::kExhausted, "out of memory", "free some memory"};
+      return {base::Code::kExhausted, "out of memory", "free some memory"};
     case SQLITE_TOOBIG:
-      return {Code::kExhausted, "a value is too big", "use smaller values"};
+      return {base::Code::kExhausted, "a value is too big", "use smaller values"};
     default:
-      return {Code::kInternal, "unexpected error", "report it with this line"};
+      return {base::Code::kInternal, "unexpected error", "report it with this line"};
   }
 }
 
@@ -97,7 +99,7 @@ int OpenFlags(Database::Access access) {
 
 // --- Database ------------------------------------------------------------------------------------
 
-Result<std::unique_ptr<Database>> Database::Open(const std::string& file, Access access) {
+base::Result<std::unique_ptr<Database>> Database::Open(const std::string& file, Access access) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(file.c_str(), &handle, OpenFlags(access), nullptr);
   std::unique_ptr<Database> database(new Database(file, handle));
@@ -105,17 +107,17 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& file, Access
   if (access != Access::kReadOnly && sqlite3_db_readonly(handle, "main") != 0) {
     return database->Failure(SQLITE_READONLY, "open it for writing");
   }
-  Status status = database->Configure();
+  base::Status status = database->Configure();
   if (!status.ok()) return status;
   return database;
 }
 
 Database::~Database() {
-  const Status status = Close();
-  if (!status.ok()) LogError(status.text());
+  const base::Status status = Close();
+  if (!status.ok()) base::LogError(status.text());
 }
 
-Status Database::Configure() {
+base::Status Database::Configure() {
   sqlite3_extended_result_codes(handle_, 1);
   int code = sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
   if (code != SQLITE_OK) return Failure(code, "set the busy timeout");
@@ -129,27 +131,27 @@ Status Database::Configure() {
                  {SQLITE_DBCONFIG_TRUSTED_SCHEMA, false, "trusted schema"},
                  {SQLITE_DBCONFIG_DEFENSIVE, true, "defensive mode"}};
   for (const auto& option : options) {
-    Status status = SetOption(option.option, option.on, option.name);
+    base::Status status = SetOption(option.option, option.on, option.name);
     if (!status.ok()) return status;
   }
   // MEMORY: statement journals and sorts never need space on another disk.
   return SetPragma("temp_store", 2);
 }
 
-Status Database::SetOption(int option, bool on, const char* name) {
+base::Status Database::SetOption(int option, bool on, const char* name) {
   int now = -1;
   const int code = sqlite3_db_config(handle_, option, on ? 1 : 0, &now);
   if (code != SQLITE_OK || now != (on ? 1 : 0)) {
     return Failure(code == SQLITE_OK ? SQLITE_ERROR : code, std::string("set ") + name);
   }
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-Status Database::SetCheckpointOnClose(bool on) {
+base::Status Database::SetCheckpointOnClose(bool on) {
   return SetOption(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !on, "the checkpoint on close");
 }
 
-Status Database::KeepWalOnClose() {
+base::Status Database::KeepWalOnClose() {
   int on = 1;
   int code = sqlite3_file_control(handle_, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
   int now = -1;
@@ -157,58 +159,58 @@ Status Database::KeepWalOnClose() {
     code = sqlite3_file_control(handle_, "main", SQLITE_FCNTL_PERSIST_WAL, &now);
   }
   if (code == SQLITE_OK && now != 1) code = SQLITE_ERROR;
-  return code == SQLITE_OK ? Status::Ok() : Failure(code, "keep the log on close");
+  return code == SQLITE_OK ? base::Status::Ok() : Failure(code, "keep the log on close");
 }
 
-Status Database::Close() {
-  if (handle_ == nullptr) return Status::Ok();
+base::Status Database::Close() {
+  if (handle_ == nullptr) return base::Status::Ok();
   const int code = sqlite3_close(handle_);
   if (code != SQLITE_OK) return Failure(code, "close it");
   handle_ = nullptr;
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-Status Database::Exec(const char* sql) {
+base::Status Database::Exec(const char* sql) {
   const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
-  if (code == SQLITE_OK) return Status::Ok();
+  if (code == SQLITE_OK) return base::Status::Ok();
   return Failure(code, "run \"" + std::string(std::string_view(sql).substr(0, 60)) + '"');
 }
 
-Result<std::int64_t> Database::ReadInt(std::string_view sql) {
-  Result<Statement> statement = Statement::Prepare(*this, sql);
+base::Result<std::int64_t> Database::ReadInt(std::string_view sql) {
+  base::Result<Statement> statement = Statement::Prepare(*this, sql);
   if (!statement.ok()) return statement.status();
   Rows rows = statement->Query();
   if (rows.Next()) return rows.Int(0);
   if (!rows.status().ok()) return rows.status();
-  return NotFoundError("database " + file_ + ": \"" + std::string(sql) + "\" has no row");
+  return base::NotFoundError("database " + file_ + ": \"" + std::string(sql) + "\" has no row");
 }
 
-Status Database::SetPragma(std::string_view name, std::int64_t value) {
+base::Status Database::SetPragma(std::string_view name, std::int64_t value) {
   const std::string read = "PRAGMA " + std::string(name);
   const std::string text = read + '=' + std::to_string(value);
-  Status status = Exec(text.c_str());
+  base::Status status = Exec(text.c_str());
   if (!status.ok()) return status;
-  Result<std::int64_t> now = ReadInt(read);
+  base::Result<std::int64_t> now = ReadInt(read);
   if (!now.ok()) return now.status();
   if (*now != value) {
-    return InternalError("database " + file_ + ": " + text + " has no effect: the value is still " +
-                         std::to_string(*now));
+    return base::InternalError("database " + file_ + ": " + text +
+                               " has no effect: the value is still " + std::to_string(*now));
   }
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-Status Database::SetWal() {
-  Result<Statement> statement = Statement::Prepare(*this, "PRAGMA journal_mode=WAL");
+base::Status Database::SetWal() {
+  base::Result<Statement> statement = Statement::Prepare(*this, "PRAGMA journal_mode=WAL");
   if (!statement.ok()) return statement.status();
   Rows rows = statement->Query();
   const bool done = rows.Next() && rows.Text(0) == "wal";
   if (!rows.status().ok()) return rows.status();
-  if (done) return Status::Ok();
-  return UnsupportedError("database " + file_ +
-                          ": cannot use a write-ahead log here: put the file on a local disk");
+  if (done) return base::Status::Ok();
+  return base::UnsupportedError(
+      "database " + file_ + ": cannot use a write-ahead log here: put the file on a local disk");
 }
 
-Result<Database::Checkpointed> Database::Checkpoint() {
+base::Result<Database::Checkpointed> Database::Checkpoint() {
   Checkpointed done;
   const int code = sqlite3_wal_checkpoint_v2(handle_, "main", SQLITE_CHECKPOINT_PASSIVE,
                                              &done.frames, &done.copied);
@@ -230,7 +232,7 @@ bool Database::in_transaction() const {
 
 std::int64_t Database::changes() const { return sqlite3_changes(handle_); }
 
-Status Database::Failure(int code, std::string_view doing) const {
+base::Status Database::Failure(int code, std::string_view doing) const {
   if (LeavesConnectionUseless(code)) must_reopen_ = true;
   // The connection's own text has more detail, if it is about this error.
   const bool mine = handle_ != nullptr && (sqlite3_errcode(handle_) & 0xff) == (code & 0xff);
@@ -243,7 +245,7 @@ Status Database::Failure(int code, std::string_view doing) const {
 
 // --- Statement -----------------------------------------------------------------------------------
 
-Result<Statement> Statement::Prepare(Database& database, std::string_view sql) {
+base::Result<Statement> Statement::Prepare(Database& database, std::string_view sql) {
   Statement statement;
   statement.database_ = &database;
   const int code = sqlite3_prepare_v3(database.handle(), sql.data(), static_cast<int>(sql.size()),
@@ -284,11 +286,11 @@ int Statement::BindOne(int index, std::string_view text) {
 
 int Statement::BindOne(int index, std::nullopt_t) { return sqlite3_bind_null(handle_, index); }
 
-Status Statement::Failure(int code) const {
+base::Status Statement::Failure(int code) const {
   return database_->Failure(code, sqlite3_stmt_readonly(handle_) != 0 ? "read" : "write");
 }
 
-Status Statement::Finish(int bind_code) {
+base::Status Statement::Finish(int bind_code) {
   int code = bind_code;
   if (code == SQLITE_OK) {
     do {
@@ -297,9 +299,9 @@ Status Statement::Finish(int bind_code) {
   }
   if (code == SQLITE_DONE) {
     sqlite3_reset(handle_);
-    return Status::Ok();
+    return base::Status::Ok();
   }
-  Status status = Failure(code);
+  base::Status status = Failure(code);
   sqlite3_reset(handle_);
   return status;
 }
@@ -344,14 +346,14 @@ bool Rows::IsNull(int column) const {
 
 Transaction::~Transaction() {
   if (!database_.in_transaction()) return;
-  const Status status = database_.Exec("ROLLBACK");
-  if (!status.ok()) LogError(status.text());
+  const base::Status status = database_.Exec("ROLLBACK");
+  if (!status.ok()) base::LogError(status.text());
 }
 
-Status Transaction::Begin(Kind kind) {
+base::Status Transaction::Begin(Kind kind) {
   return database_.Exec(kind == Kind::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 
-Status Transaction::Commit() { return database_.Exec("COMMIT"); }
+base::Status Transaction::Commit() { return database_.Exec("COMMIT"); }
 
-}  // namespace assay
+}  // namespace assay::store

@@ -23,7 +23,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace assay {
+namespace assay::store {
 
 // How long a call waits for another process that holds the database.
 inline constexpr int kBusyTimeoutMs = 2'000;
@@ -33,19 +33,19 @@ class Database {
   enum class Access { kReadOnly, kReadWrite, kCreate };
 
   // kReadWrite fails on a file that can only be read (SQLite alone would fall back silently).
-  static Result<std::unique_ptr<Database>> Open(const std::string& file, Access access);
+  static base::Result<std::unique_ptr<Database>> Open(const std::string& file, Access access);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  Status Close();  // fails while a Statement is alive
+  base::Status Close();  // fails while a Statement is alive
 
-  Status Exec(const char* sql);  // one or more statements; their rows are dropped
-  Result<std::int64_t> ReadInt(std::string_view sql);           // the first column of the first row
-  Status SetPragma(std::string_view name, std::int64_t value);  // and reads it back
-  Status SetWal();
-  Status SetCheckpointOnClose(bool on);
-  Status KeepWalOnClose();
+  base::Status Exec(const char* sql);  // one or more statements; their rows are dropped
+  base::Result<std::int64_t> ReadInt(std::string_view sql);  // the first column of the first row
+  base::Status SetPragma(std::string_view name, std::int64_t value);  // and reads it back
+  base::Status SetWal();
+  base::Status SetCheckpointOnClose(bool on);
+  base::Status KeepWalOnClose();
 
   // Copies as much of the log into the database as is possible without waiting for other
   // connections.
@@ -53,7 +53,7 @@ class Database {
     int frames = 0;  // length of the log
     int copied = 0;  // of these are in the database now
   };
-  Result<Checkpointed> Checkpoint();
+  base::Result<Checkpointed> Checkpoint();
 
   // Frees the page cache if it takes more than `bytes`.
   void ShrinkCache(int bytes);
@@ -64,15 +64,15 @@ class Database {
   sqlite3* handle() const { return handle_; }
 
   // The error of a call that returned `code`. `doing` completes "cannot ...".
-  Status Failure(int code, std::string_view doing) const;
+  base::Status Failure(int code, std::string_view doing) const;
   // True if a failure since Open may have left the connection unusable (damage, a replaced file).
   // Open a new one then.
   bool must_reopen() const { return must_reopen_; }
 
  private:
   Database(std::string file, sqlite3* handle) : file_(std::move(file)), handle_(handle) {}
-  Status Configure();
-  Status SetOption(int option, bool on, const char* name);
+  base::Status Configure();
+  base::Status SetOption(int option, bool on, const char* name);
 
   const std::string file_;
   sqlite3* handle_;
@@ -87,14 +87,14 @@ class Rows;
 class Statement {
  public:
   Statement() = default;
-  static Result<Statement> Prepare(Database& database, std::string_view sql);
+  static base::Result<Statement> Prepare(Database& database, std::string_view sql);
   ~Statement();
   Statement(Statement&& other) noexcept;
   Statement& operator=(Statement&& other) noexcept;
 
   // Runs the statement to its end and drops its rows. Resets the statement in every case.
   template <class... Args>
-  Status Run(const Args&... args) {
+  base::Status Run(const Args&... args) {
     return Finish(Bind(args...));
   }
   // REQUIRES: no other Rows of this statement are alive.
@@ -124,8 +124,8 @@ class Statement {
     return value ? BindOne(index, *value) : BindOne(index, std::nullopt);
   }
   int BindInt(int index, std::int64_t value);
-  Status Finish(int bind_code);
-  Status Failure(int code) const;
+  base::Status Finish(int bind_code);
+  base::Status Failure(int code) const;
 
   Database* database_ = nullptr;
   sqlite3_stmt* handle_ = nullptr;
@@ -145,7 +145,7 @@ class Rows {
   Rows& operator=(const Rows&) = delete;
 
   bool Next();  // false: no more rows, or an error
-  const Status& status() const { return status_; }
+  const base::Status& status() const { return status_; }
 
   std::int64_t Int(int column) const;       // NULL: 0
   std::string_view Text(int column) const;  // valid until Next; NULL: ""
@@ -157,7 +157,7 @@ class Rows {
 
   Statement* statement_;
   bool done_ = false;
-  Status status_;
+  base::Status status_;
 };
 
 template <class... Args>
@@ -177,11 +177,11 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  Status Begin(Kind kind);
-  Status Commit();  // after an error the destructor rolls back
+  base::Status Begin(Kind kind);
+  base::Status Commit();  // after an error the destructor rolls back
 
  private:
   Database& database_;
 };
 
-}  // namespace assay
+}  // namespace assay::store

@@ -10,18 +10,18 @@
 #include "core/effect.h"
 #include "core/model.h"
 
-namespace assay {
+namespace assay::store {
 
 class Storage {
  public:
   virtual ~Storage() = default;
 
   // Stores all records durably, or none.
-  virtual Status Commit(const std::vector<Record>& records) = 0;
+  virtual base::Status Commit(const std::vector<core::Record>& records) = 0;
   // Returns what was committed.
-  virtual Result<Durable> Load() = 0;
+  virtual base::Result<core::Durable> Load() = 0;
   // Does housekeeping. The control loop calls it while there is no work.
   virtual void Idle() = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::store

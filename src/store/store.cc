@@ -7,19 +7,19 @@
 #include "store/record_writer.h"
 #include "store/schema.h"
 
-namespace assay {
+namespace assay::store {
 namespace {
 
 constexpr mode_t kReadableForAll = 0644;
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> Store::Open(const std::string& file) {
-  Result<std::unique_ptr<DatabaseFile>> opened =
+base::Result<std::unique_ptr<Store>> Store::Open(const std::string& file) {
+  base::Result<std::unique_ptr<DatabaseFile>> opened =
       DatabaseFile::Open(file, StoreSchema(), kReadableForAll);
   if (!opened.ok()) return opened.status();
   std::unique_ptr<Store> store(new Store(std::move(opened).value()));
-  Status status = store->MakeUsable();
+  base::Status status = store->MakeUsable();
   if (!status.ok()) return status;
   return store;
 }
@@ -27,27 +27,27 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& file) {
 Store::Store(std::unique_ptr<DatabaseFile> file) : file_(std::move(file)) {}
 
 Store::~Store() {
-  const Status status = Close();
-  if (!status.ok()) LogError(status.text());
+  const base::Status status = Close();
+  if (!status.ok()) base::LogError(status.text());
 }
 
 // Reopens the connection after a failure that may have left it unusable.
-Status Store::MakeUsable() {
-  if (file_->usable() && writer_ != nullptr) return Status::Ok();
+base::Status Store::MakeUsable() {
+  if (file_->usable() && writer_ != nullptr) return base::Status::Ok();
   writer_.reset();
   if (!file_->usable()) {
-    Status status = file_->Reopen();
+    base::Status status = file_->Reopen();
     if (!status.ok()) return status;
   }
-  Result<std::unique_ptr<RecordWriter>> writer = RecordWriter::Make(&file_->database());
+  base::Result<std::unique_ptr<RecordWriter>> writer = RecordWriter::Make(&file_->database());
   if (!writer.ok()) return writer.status();
   writer_ = std::move(writer).value();
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
-Status Store::Commit(const std::vector<Record>& records) {
-  if (records.empty()) return Status::Ok();
-  Status status = MakeUsable();
+base::Status Store::Commit(const std::vector<core::Record>& records) {
+  if (records.empty()) return base::Status::Ok();
+  base::Status status = MakeUsable();
   if (status.ok()) status = file_->CheckInPlace();
   if (!status.ok()) return status;
   Transaction transaction(&file_->database());
@@ -58,8 +58,8 @@ Status Store::Commit(const std::vector<Record>& records) {
   return status;
 }
 
-Result<Durable> Store::Load() {
-  Status status = MakeUsable();
+base::Result<core::Durable> Store::Load() {
+  base::Status status = MakeUsable();
   if (!status.ok()) return status;
   Transaction transaction(&file_->database());
   status = transaction.Begin(Transaction::Kind::kRead);
@@ -69,9 +69,9 @@ Result<Durable> Store::Load() {
 
 void Store::Idle() { file_->Idle(); }
 
-Status Store::Close() {
+base::Status Store::Close() {
   writer_.reset();
   return file_->Close();
 }
 
-}  // namespace assay
+}  // namespace assay::store

@@ -22,7 +22,7 @@
 #include "core/model.h"
 #include "store/database_file.h"
 
-namespace assay {
+namespace assay::store {
 
 class RecordWriter;
 
@@ -31,31 +31,31 @@ class Store {
   // Creates the file, readable by all users, if it does not exist. Its folder must exist.
   // kConflict: another process uses the file, or its version is newer; kInvalid: it is not a
   // database of ours.
-  static Result<std::unique_ptr<Store>> Open(const std::string& file);
+  static base::Result<std::unique_ptr<Store>> Open(const std::string& file);
   ~Store();
 
   // kUnavailable: the disk is full, read-only or broken, or another program has locked the
   // database. A later Commit of the same records may succeed.
-  Status Commit(const std::vector<Record>& records);
+  base::Status Commit(const std::vector<core::Record>& records);
 
   // Returns the committed state: open runs complete, of closed runs only the header of the newest
   // run of each job. next_run is greater than every run number ever used.
-  Result<Durable> Load();
+  base::Result<core::Durable> Load();
 
   // Copies the log into the database if it is long enough to be worth it, and frees a large cache.
   // Takes milliseconds. Call it while there is no work.
   void Idle();
 
-  Status Close();
+  base::Status Close();
 
   const std::string& file() const { return file_->file(); }  // absolute
 
  private:
   explicit Store(std::unique_ptr<DatabaseFile> file);
-  Status MakeUsable();
+  base::Status MakeUsable();
 
   std::unique_ptr<DatabaseFile> file_;
   std::unique_ptr<RecordWriter> writer_;  // null: the next call makes it usable again
 };
 
-}  // namespace assay
+}  // namespace assay::store

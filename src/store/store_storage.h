@@ -7,18 +7,20 @@
 #include "store/storage.h"
 #include "store/store.h"
 
-namespace assay {
+namespace assay::store {
 
 // REQUIRES: the store outlives this object.
 class StoreStorage final : public Storage {
  public:
   explicit StoreStorage(Store* store) : store_(*store) {}
-  Status Commit(const std::vector<Record>& records) override { return store_.Commit(records); }
-  Result<Durable> Load() override { return store_.Load(); }
+  base::Status Commit(const std::vector<core::Record>& records) override {
+    return store_.Commit(records);
+  }
+  base::Result<core::Durable> Load() override { return store_.Load(); }
   void Idle() override { store_.Idle(); }
 
  private:
   Store& store_;
 };
 
-}  // namespace assay
+}  // namespace assay::store

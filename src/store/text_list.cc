@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace assay {
+namespace assay::store {
 
 std::string JoinTexts(const std::vector<std::string>& texts) {
   if (texts.empty()) return "[]";
@@ -22,4 +22,4 @@ std::optional<std::vector<std::string>> SplitTexts(std::string_view json) {
   return texts;
 }
 
-}  // namespace assay
+}  // namespace assay::store

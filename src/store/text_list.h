@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::store {
 
 // Bytes that are not UTF-8 become U+FFFD.
 std::string JoinTexts(const std::vector<std::string>& texts);
 // No value: `json` is not an array of strings.
 std::optional<std::vector<std::string>> SplitTexts(std::string_view json);
 
-}  // namespace assay
+}  // namespace assay::store

@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <ctime>
 
-namespace assay {
+namespace assay::store {
 
-std::string UtcText(Ms time) {
-  const Ms bounded = std::clamp<Ms>(time, -62'167'219'200'000, 253'402'300'799'999);
-  Ms seconds = bounded / 1000;
-  Ms rest = bounded % 1000;
+std::string UtcText(core::Ms time) {
+  const core::Ms bounded = std::clamp<core::Ms>(time, -62'167'219'200'000, 253'402'300'799'999);
+  core::Ms seconds = bounded / 1000;
+  core::Ms rest = bounded % 1000;
   if (rest < 0) {
     rest += 1000;
     seconds -= 1;
@@ -24,4 +24,4 @@ std::string UtcText(Ms time) {
   return text;
 }
 
-}  // namespace assay
+}  // namespace assay::store

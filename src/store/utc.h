@@ -5,9 +5,9 @@
 
 #include "core/model.h"
 
-namespace assay {
+namespace assay::store {
 
 // 2026-01-02T03:04:05.678Z, for the years 0 to 9999; other times are clamped to them.
-std::string UtcText(Ms time);
+std::string UtcText(core::Ms time);
 
-}  // namespace assay
+}  // namespace assay::store

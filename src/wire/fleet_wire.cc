@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "fleet.pb.h"
 
-namespace assay {
+namespace assay::wire {
 namespace {
 
 constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
@@ -18,7 +18,7 @@ constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    const int length = Utf8Length(text);
+    const int length = base::Utf8Length(text);
     if (length <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(length));
   }
@@ -27,8 +27,8 @@ bool IsUtf8(std::string_view text) {
 
 bool HasControl(std::string_view utf8) {
   while (!utf8.empty()) {
-    if (IsControl(utf8)) return true;
-    utf8.remove_prefix(static_cast<std::size_t>(Utf8Length(utf8)));
+    if (base::IsControl(utf8)) return true;
+    utf8.remove_prefix(static_cast<std::size_t>(base::Utf8Length(utf8)));
   }
   return false;
 }
@@ -36,7 +36,7 @@ bool HasControl(std::string_view utf8) {
 // The text as printable UTF-8 of at most bytes_max bytes. A text that was cut ends in "...".
 std::string Clean(const std::string& text, std::size_t bytes_max) {
   if (text.size() <= bytes_max && IsUtf8(text) && !HasControl(text)) return text;
-  return Shown(text, bytes_max - 3);
+  return base::Shown(text, bytes_max - 3);
 }
 
 // The path of a field: `Hello.node` or `Outcomes.outcomes[3].detail`.
@@ -57,11 +57,11 @@ struct Place {
 // Checks and converts the values of one message and retains the first error.
 class Reader {
  public:
-  const Status& status() const { return status_; }
+  const base::Status& status() const { return status_; }
   bool ok() const { return status_.ok(); }
 
   void Fail(const Place& place, const std::string& why) {
-    if (ok()) status_ = InvalidError(place.Text() + ": " + why);
+    if (ok()) status_ = base::InvalidError(place.Text() + ": " + why);
   }
 
   std::int64_t Number(std::int64_t value, std::int64_t least, std::int64_t most,
@@ -74,24 +74,28 @@ class Reader {
   std::int32_t Number32(std::int64_t value, const Place& place) {
     return static_cast<std::int32_t>(Number(value, 0, kInt32Max, place));
   }
-  RunId Run(std::int64_t value, const Place& place) { return Number(value, 1, kInt64Max, place); }
-  Ms Span(std::int64_t value, const Place& place) { return Number(value, 1, kWireSpanMax, place); }
+  core::RunId Run(std::int64_t value, const Place& place) {
+    return Number(value, 1, kInt64Max, place);
+  }
+  core::Ms Span(std::int64_t value, const Place& place) {
+    return Number(value, 1, kWireSpanMax, place);
+  }
 
-  assay::Op Op(std::int64_t value, const Place& place) {
-    std::optional<assay::Op> op = OpFromWire(value);
+  assay::core::Op Op(std::int64_t value, const Place& place) {
+    std::optional<assay::core::Op> op = core::OpFromWire(value);
     if (!op) Fail(place, std::to_string(value) + " is not an op (0 aic, 1 p2p)");
-    return op.value_or(assay::Op::kAic);
+    return op.value_or(assay::core::Op::kAic);
   }
-  OutcomeCode Code(std::int64_t value, const Place& place) {
-    std::optional<OutcomeCode> code = OutcomeCodeFromInt(value);
+  core::OutcomeCode Code(std::int64_t value, const Place& place) {
+    std::optional<core::OutcomeCode> code = core::OutcomeCodeFromInt(value);
     if (!code) Fail(place, std::to_string(value) + " is not an outcome code (0 to 4)");
-    return code.value_or(OutcomeCode::kNotRun);
+    return code.value_or(core::OutcomeCode::kNotRun);
   }
-  OpSet Ops(std::uint32_t bits, const Place& place) {
+  core::OpSet Ops(std::uint32_t bits, const Place& place) {
     if (bits == 0 || bits > 3) {
       Fail(place, std::to_string(bits) + " is not a set of ops (1 aic, 2 p2p, 3 both)");
     }
-    return OpSet(static_cast<std::uint8_t>(bits & 3));
+    return core::OpSet(static_cast<std::uint8_t>(bits & 3));
   }
 
   std::string Name(const std::string& value, std::size_t bytes_max, const Place& place) {
@@ -129,20 +133,20 @@ class Reader {
     return true;
   }
 
-  Status status_;
+  base::Status status_;
 };
 
 template <class Message, class Value>
-Result<Message> Finish(const Reader& reader, Value value) {
+base::Result<Message> Finish(const Reader& reader, Value value) {
   if (!reader.ok()) return reader.status();
   return Message(std::move(value));
 }
 
 // --- Agent -> coordinator ---------------------------------------------------------------------
 
-void Write(const Hello& hello, fleet::AgentMessage* out) {
+void Write(const core::Hello& hello, fleet::AgentMessage* out) {
   fleet::Hello* to = out->mutable_hello();
-  const Node& node = hello.node;
+  const core::Node& node = hello.node;
   to->set_protocol(hello.protocol);
   to->set_node(Clean(node.name, kWireNameMax));
   to->set_identity(Clean(node.identity, kWireLabelMax));
@@ -154,25 +158,25 @@ void Write(const Hello& hello, fleet::AgentMessage* out) {
     to->add_addresses(Clean(address, kWireLabelMax));
   }
   to->set_driver(Clean(node.driver, kWireLabelMax));
-  for (const DeviceInfo& device : node.devices) {
+  for (const core::DeviceInfo& device : node.devices) {
     if (to->devices_size() == kWireDevicesMax) break;
     fleet::Device* one = to->add_devices();
     one->set_index(device.index);
     one->set_kind(Clean(device.kind, kWireLabelMax));
     one->set_detail(Clean(device.detail, kWireTextMax));
   }
-  for (const HeldRun& held : hello.held) {
+  for (const core::HeldRun& held : hello.held) {
     fleet::HeldRun* one = to->add_held();
     one->set_run(held.run);
     one->set_started(held.started);
   }
 }
 
-void Write(const Ready& ready, fleet::AgentMessage* out) {
+void Write(const core::Ready& ready, fleet::AgentMessage* out) {
   out->mutable_ready()->set_run(ready.run);
 }
 
-void Write(const Progress& progress, fleet::AgentMessage* out) {
+void Write(const core::Progress& progress, fleet::AgentMessage* out) {
   fleet::Progress* to = out->mutable_progress();
   to->set_run(progress.run);
   to->set_rank(progress.rank);
@@ -182,9 +186,9 @@ void Write(const Progress& progress, fleet::AgentMessage* out) {
   to->set_text(Clean(progress.text, kWireTextMax));
 }
 
-void Write(const Outcomes& outcomes, fleet::AgentMessage* out) {
+void Write(const core::Outcomes& outcomes, fleet::AgentMessage* out) {
   fleet::Outcomes* to = out->mutable_outcomes();
-  for (const OutcomeReport& report : outcomes.reports) {
+  for (const core::OutcomeReport& report : outcomes.reports) {
     fleet::Outcome* one = to->add_outcomes();
     one->set_run(report.run);
     one->set_rank(report.rank);
@@ -194,18 +198,18 @@ void Write(const Outcomes& outcomes, fleet::AgentMessage* out) {
     // A clock that was set back must not change "started" into "never started" (-1).
     one->set_started_ago_ms(report.started_ago < -1 ? 0
                                                     : std::min(report.started_ago, kWireSpanMax));
-    one->set_finished_ago_ms(std::clamp(report.finished_ago, Ms{0}, kWireSpanMax));
+    one->set_finished_ago_ms(std::clamp(report.finished_ago, core::Ms{0}, kWireSpanMax));
   }
 }
 
-void Write(const Discarded& discarded, fleet::AgentMessage* out) {
+void Write(const core::Discarded& discarded, fleet::AgentMessage* out) {
   out->mutable_discarded()->set_run(discarded.run);
 }
 
-Result<AgentMessage> Read(const fleet::Hello& from) {
+base::Result<core::AgentMessage> Read(const fleet::Hello& from) {
   Reader reader;
-  Hello hello;
-  Node& node = hello.node;
+  core::Hello hello;
+  core::Node& node = hello.node;
   hello.protocol = from.protocol();
   node.name = reader.NameNeeded(from.node(), kWireNameMax, {"Hello", "node"});
   node.identity = reader.NameNeeded(from.identity(), kWireLabelMax, {"Hello", "identity"});
@@ -223,7 +227,7 @@ Result<AgentMessage> Read(const fleet::Hello& from) {
     std::unordered_set<std::int32_t> seen;
     for (int i = 0; i < from.devices_size() && reader.ok(); i++) {
       const fleet::Device& device = from.devices(i);
-      DeviceInfo info;
+      core::DeviceInfo info;
       info.index = reader.Number32(device.index(), {"Hello", "devices", i, "index"});
       info.kind = reader.Name(device.kind(), kWireLabelMax, {"Hello", "devices", i, "kind"});
       info.detail = reader.Text(device.detail(), {"Hello", "devices", i, "detail"});
@@ -240,17 +244,17 @@ Result<AgentMessage> Read(const fleet::Hello& from) {
           {reader.Run(from.held(i).run(), {"Hello", "held", i, "run"}), from.held(i).started()});
     }
   }
-  return Finish<AgentMessage>(reader, std::move(hello));
+  return Finish<core::AgentMessage>(reader, std::move(hello));
 }
 
-Result<AgentMessage> Read(const fleet::Ready& from) {
+base::Result<core::AgentMessage> Read(const fleet::Ready& from) {
   Reader reader;
-  return Finish<AgentMessage>(reader, Ready{reader.Run(from.run(), {"Ready", "run"})});
+  return Finish<core::AgentMessage>(reader, core::Ready{reader.Run(from.run(), {"Ready", "run"})});
 }
 
-Result<AgentMessage> Read(const fleet::Progress& from) {
+base::Result<core::AgentMessage> Read(const fleet::Progress& from) {
   Reader reader;
-  Progress progress;
+  core::Progress progress;
   progress.run = reader.Run(from.run(), {"Progress", "run"});
   progress.rank = reader.Number32(from.rank(), {"Progress", "rank"});
   progress.op = reader.Op(from.op(), {"Progress", "op"});
@@ -258,12 +262,12 @@ Result<AgentMessage> Read(const fleet::Progress& from) {
   progress.percent =
       static_cast<std::int32_t>(reader.Number(from.percent(), 0, 100, {"Progress", "percent"}));
   progress.text = reader.Text(from.text(), {"Progress", "text"});
-  return Finish<AgentMessage>(reader, std::move(progress));
+  return Finish<core::AgentMessage>(reader, std::move(progress));
 }
 
-Result<AgentMessage> Read(const fleet::Outcomes& from) {
+base::Result<core::AgentMessage> Read(const fleet::Outcomes& from) {
   Reader reader;
-  Outcomes outcomes;
+  core::Outcomes outcomes;
   if (from.outcomes_size() == 0) reader.Fail({"Outcomes", "outcomes"}, "is empty");
   if (!reader.List(from.outcomes_size(), kWireListMax, {"Outcomes", "outcomes"})) {
     return reader.status();
@@ -272,7 +276,7 @@ Result<AgentMessage> Read(const fleet::Outcomes& from) {
   for (int i = 0; i < from.outcomes_size() && reader.ok(); i++) {
     const fleet::Outcome& one = from.outcomes(i);
     auto at = [i](const char* field) { return Place{"Outcomes", "outcomes", i, field}; };
-    OutcomeReport report;
+    core::OutcomeReport report;
     report.run = reader.Run(one.run(), at("run"));
     report.rank = reader.Number32(one.rank(), at("rank"));
     report.op = reader.Op(one.op(), at("op"));
@@ -284,50 +288,52 @@ Result<AgentMessage> Read(const fleet::Outcomes& from) {
         reader.Number(one.finished_ago_ms(), 0, kWireSpanMax, at("finished_ago_ms"));
     outcomes.reports.push_back(std::move(report));
   }
-  return Finish<AgentMessage>(reader, std::move(outcomes));
+  return Finish<core::AgentMessage>(reader, std::move(outcomes));
 }
 
-Result<AgentMessage> Read(const fleet::Discarded& from) {
+base::Result<core::AgentMessage> Read(const fleet::Discarded& from) {
   Reader reader;
-  return Finish<AgentMessage>(reader, Discarded{reader.Run(from.run(), {"Discarded", "run"})});
+  return Finish<core::AgentMessage>(reader,
+                                    core::Discarded{reader.Run(from.run(), {"Discarded", "run"})});
 }
 
 // --- Coordinator -> agent ---------------------------------------------------------------------
 
-void Write(const Welcome& welcome, fleet::CoordinatorMessage* out) {
-  out->mutable_welcome()->set_heartbeat_ms(std::clamp(welcome.heartbeat, Ms{1}, kWireSpanMax));
+void Write(const core::Welcome& welcome, fleet::CoordinatorMessage* out) {
+  out->mutable_welcome()->set_heartbeat_ms(
+      std::clamp(welcome.heartbeat, core::Ms{1}, kWireSpanMax));
 }
 
-void Write(const Assign& assign, fleet::CoordinatorMessage* out) {
+void Write(const core::Assign& assign, fleet::CoordinatorMessage* out) {
   fleet::Assign* to = out->mutable_assign();
   to->set_run(assign.run);
   to->set_job(Clean(assign.job, kWireJobMax));
-  for (const AssignedRank& rank : assign.ranks) {
+  for (const core::AssignedRank& rank : assign.ranks) {
     fleet::AssignedRank* one = to->add_ranks();
     one->set_rank(rank.rank);
     one->set_device(rank.device);
     one->set_ops(rank.ops.bits());
   }
-  to->set_aic_deadline_ms(std::clamp(assign.aic_deadline, Ms{1}, kWireSpanMax));
-  to->set_p2p_deadline_ms(std::clamp(assign.p2p_deadline, Ms{1}, kWireSpanMax));
-  to->set_kill_grace_ms(std::clamp(assign.kill_grace, Ms{0}, kWireSpanMax));
+  to->set_aic_deadline_ms(std::clamp(assign.aic_deadline, core::Ms{1}, kWireSpanMax));
+  to->set_p2p_deadline_ms(std::clamp(assign.p2p_deadline, core::Ms{1}, kWireSpanMax));
+  to->set_kill_grace_ms(std::clamp(assign.kill_grace, core::Ms{0}, kWireSpanMax));
 }
 
-void Write(const Start& start, fleet::CoordinatorMessage* out) {
+void Write(const core::Start& start, fleet::CoordinatorMessage* out) {
   out->mutable_start()->set_run(start.run);
 }
 
-void Write(const Cancel& cancel, fleet::CoordinatorMessage* out) {
+void Write(const core::Cancel& cancel, fleet::CoordinatorMessage* out) {
   out->mutable_cancel()->set_run(cancel.run);
 }
 
-void Write(const Discard& discard, fleet::CoordinatorMessage* out) {
+void Write(const core::Discard& discard, fleet::CoordinatorMessage* out) {
   out->mutable_discard()->set_run(discard.run);
 }
 
-void Write(const Ack& ack, fleet::CoordinatorMessage* out) {
+void Write(const core::Ack& ack, fleet::CoordinatorMessage* out) {
   fleet::Ack* to = out->mutable_ack();
-  for (const OutcomeKey& key : ack.keys) {
+  for (const core::OutcomeKey& key : ack.keys) {
     fleet::OutcomeKey* one = to->add_keys();
     one->set_run(key.run);
     one->set_rank(key.rank);
@@ -335,15 +341,15 @@ void Write(const Ack& ack, fleet::CoordinatorMessage* out) {
   }
 }
 
-Result<CoordinatorMessage> Read(const fleet::Welcome& from) {
+base::Result<core::CoordinatorMessage> Read(const fleet::Welcome& from) {
   Reader reader;
-  Welcome welcome{reader.Span(from.heartbeat_ms(), {"Welcome", "heartbeat_ms"})};
-  return Finish<CoordinatorMessage>(reader, welcome);
+  core::Welcome welcome{reader.Span(from.heartbeat_ms(), {"Welcome", "heartbeat_ms"})};
+  return Finish<core::CoordinatorMessage>(reader, welcome);
 }
 
-Result<CoordinatorMessage> Read(const fleet::Assign& from) {
+base::Result<core::CoordinatorMessage> Read(const fleet::Assign& from) {
   Reader reader;
-  Assign assign;
+  core::Assign assign;
   assign.run = reader.Run(from.run(), {"Assign", "run"});
   assign.job = reader.NameNeeded(from.job(), kWireJobMax, {"Assign", "job"});
   assign.aic_deadline = reader.Span(from.aic_deadline_ms(), {"Assign", "aic_deadline_ms"});
@@ -356,7 +362,7 @@ Result<CoordinatorMessage> Read(const fleet::Assign& from) {
   for (int i = 0; i < from.ranks_size() && reader.ok(); i++) {
     const fleet::AssignedRank& one = from.ranks(i);
     auto at = [i](const char* field) { return Place{"Assign", "ranks", i, field}; };
-    AssignedRank rank;
+    core::AssignedRank rank;
     rank.rank = reader.Number32(one.rank(), at("rank"));
     rank.device = reader.Number32(one.device(), at("device"));
     rank.ops = reader.Ops(one.ops(), at("ops"));
@@ -365,27 +371,30 @@ Result<CoordinatorMessage> Read(const fleet::Assign& from) {
     }
     assign.ranks.push_back(rank);
   }
-  return Finish<CoordinatorMessage>(reader, std::move(assign));
+  return Finish<core::CoordinatorMessage>(reader, std::move(assign));
 }
 
-Result<CoordinatorMessage> Read(const fleet::Start& from) {
+base::Result<core::CoordinatorMessage> Read(const fleet::Start& from) {
   Reader reader;
-  return Finish<CoordinatorMessage>(reader, Start{reader.Run(from.run(), {"Start", "run"})});
+  return Finish<core::CoordinatorMessage>(reader,
+                                          core::Start{reader.Run(from.run(), {"Start", "run"})});
 }
 
-Result<CoordinatorMessage> Read(const fleet::Cancel& from) {
+base::Result<core::CoordinatorMessage> Read(const fleet::Cancel& from) {
   Reader reader;
-  return Finish<CoordinatorMessage>(reader, Cancel{reader.Run(from.run(), {"Cancel", "run"})});
+  return Finish<core::CoordinatorMessage>(reader,
+                                          core::Cancel{reader.Run(from.run(), {"Cancel", "run"})});
 }
 
-Result<CoordinatorMessage> Read(const fleet::Discard& from) {
+base::Result<core::CoordinatorMessage> Read(const fleet::Discard& from) {
   Reader reader;
-  return Finish<CoordinatorMessage>(reader, Discard{reader.Run(from.run(), {"Discard", "run"})});
+  return Finish<core::CoordinatorMessage>(
+      reader, core::Discard{reader.Run(from.run(), {"Discard", "run"})});
 }
 
-Result<CoordinatorMessage> Read(const fleet::Ack& from) {
+base::Result<core::CoordinatorMessage> Read(const fleet::Ack& from) {
   Reader reader;
-  Ack ack;
+  core::Ack ack;
   if (!reader.List(from.keys_size(), kWireListMax, {"Ack", "keys"})) return reader.status();
   for (int i = 0; i < from.keys_size() && reader.ok(); i++) {
     const fleet::OutcomeKey& one = from.keys(i);
@@ -393,34 +402,34 @@ Result<CoordinatorMessage> Read(const fleet::Ack& from) {
                         reader.Number32(one.rank(), {"Ack", "keys", i, "rank"}),
                         reader.Op(one.op(), {"Ack", "keys", i, "op"})});
   }
-  return Finish<CoordinatorMessage>(reader, std::move(ack));
+  return Finish<core::CoordinatorMessage>(reader, std::move(ack));
 }
 
-Result<std::optional<AgentMessage>> Some(Result<AgentMessage> message) {
+base::Result<std::optional<core::AgentMessage>> Some(base::Result<core::AgentMessage> message) {
   if (!message.ok()) return message.status();
-  return std::optional<AgentMessage>(std::move(message).value());
+  return std::optional<core::AgentMessage>(std::move(message).value());
 }
 
 }  // namespace
 
-fleet::AgentMessage ToWire(const AgentMessage& message) {
+fleet::AgentMessage ToWire(const core::AgentMessage& message) {
   fleet::AgentMessage out;
   std::visit([&out](const auto& body) { Write(body, &out); }, message);
   return out;
 }
 
-fleet::CoordinatorMessage ToWire(const CoordinatorMessage& message) {
+fleet::CoordinatorMessage ToWire(const core::CoordinatorMessage& message) {
   fleet::CoordinatorMessage out;
   std::visit([&out](const auto& body) { Write(body, &out); }, message);
   return out;
 }
 
-Result<std::optional<AgentMessage>> FromWire(const fleet::AgentMessage& message) {
+base::Result<std::optional<core::AgentMessage>> FromWire(const fleet::AgentMessage& message) {
   switch (message.body_case()) {
     case fleet::AgentMessage::kHello:
       return Some(Read(message.hello()));
     case fleet::AgentMessage::kHeartbeat:
-      return std::optional<AgentMessage>();
+      return std::optional<core::AgentMessage>();
     case fleet::AgentMessage::kReady:
       return Some(Read(message.ready()));
     case fleet::AgentMessage::kProgress:
@@ -432,11 +441,11 @@ Result<std::optional<AgentMessage>> FromWire(const fleet::AgentMessage& message)
     case fleet::AgentMessage::BODY_NOT_SET:
       break;
   }
-  return InvalidError(
+  return base::InvalidError(
       "AgentMessage.body: is empty or of a kind that this version does not support");
 }
 
-Result<CoordinatorMessage> FromWire(const fleet::CoordinatorMessage& message) {
+base::Result<core::CoordinatorMessage> FromWire(const fleet::CoordinatorMessage& message) {
   switch (message.body_case()) {
     case fleet::CoordinatorMessage::kWelcome:
       return Read(message.welcome());
@@ -453,8 +462,8 @@ Result<CoordinatorMessage> FromWire(const fleet::CoordinatorMessage& message) {
     case fleet::CoordinatorMessage::BODY_NOT_SET:
       break;
   }
-  return InvalidError(
+  return base::InvalidError(
       "CoordinatorMessage.body: is empty or of a kind that this version does not support");
 }
 
-}  // namespace assay
+}  // namespace assay::wire

@@ -16,12 +16,12 @@
 #include "base/status.h"
 #include "core/fleet_message.h"
 
-namespace assay {
-
-namespace fleet {  // fleet.pb.h
+namespace assay::fleet {  // fleet.pb.h
 class AgentMessage;
 class CoordinatorMessage;
-}  // namespace fleet
+}  // namespace assay::fleet
+
+namespace assay::wire {
 
 inline constexpr std::size_t kWireNameMax = 256;   // bytes: node, host name, FQDN
 inline constexpr std::size_t kWireLabelMax = 64;   // identity, version, address, driver, kind
@@ -31,13 +31,14 @@ inline constexpr int kWireAddressesMax = 256;
 inline constexpr int kWireDevicesMax = 1024;
 // Ranks, outcomes, keys: more than two ops of 65,536 ranks.
 inline constexpr int kWireListMax = 1 << 18;
-inline constexpr Ms kWireSpanMax = Ms{10} * 366 * 24 * 3600 * 1000;  // ages and deadlines
+inline constexpr core::Ms kWireSpanMax =
+    core::Ms{10} * 366 * 24 * 3600 * 1000;  // ages and deadlines
 
-fleet::AgentMessage ToWire(const AgentMessage& message);
-fleet::CoordinatorMessage ToWire(const CoordinatorMessage& message);
+fleet::AgentMessage ToWire(const core::AgentMessage& message);
+fleet::CoordinatorMessage ToWire(const core::CoordinatorMessage& message);
 
 // No value: a heartbeat, which concerns only the link.
-Result<std::optional<AgentMessage>> FromWire(const fleet::AgentMessage& message);
-Result<CoordinatorMessage> FromWire(const fleet::CoordinatorMessage& message);
+base::Result<std::optional<core::AgentMessage>> FromWire(const fleet::AgentMessage& message);
+base::Result<core::CoordinatorMessage> FromWire(const fleet::CoordinatorMessage& message);
 
-}  // namespace assay
+}  // namespace assay::wire

@@ -8,22 +8,22 @@
 
 #include "base/log.h"
 
-namespace assay {
+namespace assay::wire {
 namespace {
 
 void FromGrpcLog(gpr_log_func_args* args) {
   const std::string text = std::string("grpc: ") + args->message;
   // gRPC logs this just before it aborts the process.
-  if (text.find("assertion") != std::string::npos) return LogError(text);
-  LogDebug(text);
+  if (text.find("assertion") != std::string::npos) return base::LogError(text);
+  base::LogDebug(text);
 }
 
 void FromProtobufLog(google::protobuf::LogLevel level, const char*, int,
                      const std::string& message) {
   if (level == google::protobuf::LOGLEVEL_FATAL) {
-    LogError("protobuf: " + message);
+    base::LogError("protobuf: " + message);
   } else {
-    LogDebug("protobuf: " + message);
+    base::LogDebug("protobuf: " + message);
   }
 }
 
@@ -37,4 +37,4 @@ void QuietGrpc() {
   });
 }
 
-}  // namespace assay
+}  // namespace assay::wire

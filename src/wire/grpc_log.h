@@ -5,8 +5,8 @@
 // Thread safety: any thread; only the first call has an effect.
 #pragma once
 
-namespace assay {
+namespace assay::wire {
 
 void QuietGrpc();
 
-}  // namespace assay
+}  // namespace assay::wire

@@ -2,76 +2,76 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::wire {
 namespace {
 
-grpc::StatusCode ToGrpcCode(Code code) {
+grpc::StatusCode ToGrpcCode(base::Code code) {
   switch (code) {
-    case Code::kOk:
+    case base::Code::kOk:
       return grpc::StatusCode::OK;
-    case Code::kInvalid:
+    case base::Code::kInvalid:
       return grpc::StatusCode::INVALID_ARGUMENT;
-    case Code::kNotFound:
+    case base::Code::kNotFound:
       return grpc::StatusCode::NOT_FOUND;
-    case Code::kConflict:
+    case base::Code::kConflict:
       return grpc::StatusCode::FAILED_PRECONDITION;
-    case Code::kReplaced:
+    case base::Code::kReplaced:
       return grpc::StatusCode::ABORTED;
-    case Code::kNotReady:
-    case Code::kUnavailable:
+    case base::Code::kNotReady:
+    case base::Code::kUnavailable:
       return grpc::StatusCode::UNAVAILABLE;
-    case Code::kExhausted:
+    case base::Code::kExhausted:
       return grpc::StatusCode::RESOURCE_EXHAUSTED;
-    case Code::kDenied:
+    case base::Code::kDenied:
       return grpc::StatusCode::PERMISSION_DENIED;
-    case Code::kUnsupported:
+    case base::Code::kUnsupported:
       return grpc::StatusCode::UNIMPLEMENTED;
-    case Code::kInternal:
+    case base::Code::kInternal:
       break;
   }
   return grpc::StatusCode::INTERNAL;
 }
 
-Code FromGrpcCode(grpc::StatusCode code) {
+base::Code FromGrpcCode(grpc::StatusCode code) {
   switch (code) {
     case grpc::StatusCode::OK:
-      return Code::kOk;
+      return base::Code::kOk;
     case grpc::StatusCode::INVALID_ARGUMENT:
     case grpc::StatusCode::OUT_OF_RANGE:
-      return Code::kInvalid;
+      return base::Code::kInvalid;
     case grpc::StatusCode::NOT_FOUND:
-      return Code::kNotFound;
+      return base::Code::kNotFound;
     case grpc::StatusCode::FAILED_PRECONDITION:
     case grpc::StatusCode::ALREADY_EXISTS:
-      return Code::kConflict;
+      return base::Code::kConflict;
     case grpc::StatusCode::PERMISSION_DENIED:
     case grpc::StatusCode::UNAUTHENTICATED:
-      return Code::kDenied;
+      return base::Code::kDenied;
     case grpc::StatusCode::ABORTED:
-      return Code::kReplaced;
+      return base::Code::kReplaced;
     case grpc::StatusCode::UNAVAILABLE:
     case grpc::StatusCode::DEADLINE_EXCEEDED:
     case grpc::StatusCode::CANCELLED:
-      return Code::kUnavailable;
+      return base::Code::kUnavailable;
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
-      return Code::kExhausted;
+      return base::Code::kExhausted;
     case grpc::StatusCode::UNIMPLEMENTED:
-      return Code::kUnsupported;
+      return base::Code::kUnsupported;
     default:
-      return Code::kInternal;
+      return base::Code::kInternal;
   }
 }
 
 }  // namespace
 
-grpc::Status ToGrpc(const Status& status) {
+grpc::Status ToGrpc(const base::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return {ToGrpcCode(status.code()), Shown(status.text(), kStatusTextMax)};
+  return {ToGrpcCode(status.code()), base::Shown(status.text(), kStatusTextMax)};
 }
 
-Status FromGrpc(const grpc::Status& status) {
-  if (status.ok()) return Status::Ok();
-  return {FromGrpcCode(status.error_code()), Shown(status.error_message(), kStatusTextMax)};
+base::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return base::Status::Ok();
+  return {FromGrpcCode(status.error_code()), base::Shown(status.error_message(), kStatusTextMax)};
 }
 
-}  // namespace assay
+}  // namespace assay::wire

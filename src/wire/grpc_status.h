@@ -19,11 +19,11 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::wire {
 
 inline constexpr std::size_t kStatusTextMax = 1000;
 
-grpc::Status ToGrpc(const Status& status);
-Status FromGrpc(const grpc::Status& status);
+grpc::Status ToGrpc(const base::Status& status);
+base::Status FromGrpc(const grpc::Status& status);
 
-}  // namespace assay
+}  // namespace assay::wire

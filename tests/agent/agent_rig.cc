@@ -6,10 +6,11 @@
 
 #include "base/log.h"
 
-namespace assay {
+namespace assay::agent {
 
-AgentOptions SimAgent(const std::string& coordinator, const TempDir& folder) {
-  SetLogLevel(std::getenv("ASSAY_TEST_LOG") != nullptr ? LogLevel::kInfo : LogLevel::kOff);
+AgentOptions SimAgent(const std::string& coordinator, const support::TempDir& folder) {
+  SetLogLevel(std::getenv("ASSAY_TEST_LOG") != nullptr ? base::LogLevel::kInfo
+                                                       : base::LogLevel::kOff);
   AgentOptions options;
   options.coordinator = coordinator;
   options.node = "n1";
@@ -22,20 +23,20 @@ AgentOptions SimAgent(const std::string& coordinator, const TempDir& folder) {
 }
 
 std::unique_ptr<Agent> MustStart(AgentOptions options) {
-  Result<std::unique_ptr<Agent>> agent = Agent::Start(std::move(options));
+  base::Result<std::unique_ptr<Agent>> agent = Agent::Start(std::move(options));
   if (!agent.ok()) FAIL(agent.status().text());
   return std::move(agent).value();
 }
 
-Assign Ranks(RunId run, std::int32_t count) {
-  Assign assign;
+core::Assign Ranks(core::RunId run, std::int32_t count) {
+  core::Assign assign;
   assign.run = run;
   assign.job = "job";
-  for (std::int32_t i = 0; i < count; i++) assign.ranks.push_back({100 + i, i, OpSet(3)});
+  for (std::int32_t i = 0; i < count; i++) assign.ranks.push_back({100 + i, i, core::OpSet(3)});
   assign.aic_deadline = 60'000;
   assign.p2p_deadline = 60'000;
   assign.kill_grace = 1'000;
   return assign;
 }
 
-}  // namespace assay
+}  // namespace assay::agent

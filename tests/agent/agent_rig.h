@@ -8,15 +8,15 @@
 #include "core/fleet_message.h"
 #include "tests/support/temp_dir.h"
 
-namespace assay {
+namespace assay::agent {
 
 // Options for node n1 with four devices whose ops take 20 ms; the caller may change them.
-AgentOptions SimAgent(const std::string& coordinator, const TempDir& folder);
+AgentOptions SimAgent(const std::string& coordinator, const support::TempDir& folder);
 
 // Fails the test if the agent does not start.
 std::unique_ptr<Agent> MustStart(AgentOptions options);
 
 // Assigns rank 100 + i to device i for i < count, with both ops and deadlines of 60 s.
-Assign Ranks(RunId run, std::int32_t count);
+core::Assign Ranks(core::RunId run, std::int32_t count);
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -14,26 +14,26 @@
 #include "tests/agent/agent_rig.h"
 #include "tests/agent/fake_coordinator.h"
 
-namespace assay {
+namespace assay::agent {
 namespace {
 
 using Heard = FakeCoordinator::Heard;
 
-void Launch(FakeCoordinator* coordinator, const Assign& assign) {
+void Launch(FakeCoordinator* coordinator, const core::Assign& assign) {
   REQUIRE(coordinator->Until([](const Heard& heard) { return !heard.hellos.empty(); }));
-  REQUIRE(coordinator->Say(CoordinatorMessage(assign)));
+  REQUIRE(coordinator->Say(core::CoordinatorMessage(assign)));
   REQUIRE(coordinator->Until([](const Heard& heard) { return !heard.ready.empty(); }));
-  REQUIRE(coordinator->Say(CoordinatorMessage(Start{assign.run})));
+  REQUIRE(coordinator->Say(core::CoordinatorMessage(core::Start{assign.run})));
   REQUIRE(coordinator->Until([](const Heard& heard) { return !heard.progress.empty(); }));
 }
 
 std::string Refusal(AgentOptions options) {
-  Result<std::unique_ptr<Agent>> agent = Agent::Start(std::move(options));
+  base::Result<std::unique_ptr<Agent>> agent = Agent::Start(std::move(options));
   return agent.ok() ? "started" : agent.status().text();
 }
 
 TEST_CASE("an idle agent stops on request, attached or not", "[stop]") {
-  TempDir folder;
+  support::TempDir folder;
   auto coordinator = std::make_unique<FakeCoordinator>();
   const std::string address = coordinator->address();
   {
@@ -54,28 +54,28 @@ TEST_CASE("an idle agent stops on request, attached or not", "[stop]") {
 
 TEST_CASE("RequestStop refuses new work and waits for the running ops", "[stop]") {
   FakeCoordinator coordinator;
-  TempDir folder;
+  support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
   options.driver.sim_op_ms = 1'000;
   std::unique_ptr<Agent> agent = MustStart(options);
   Launch(&coordinator, Ranks(1, 2));
   agent->RequestStop();
   CHECK_FALSE(agent->Wait(100));
-  Assign late = Ranks(2, 4);
+  core::Assign late = Ranks(2, 4);
   late.ranks.erase(late.ranks.begin(), late.ranks.begin() + 2);
-  REQUIRE(coordinator.Say(CoordinatorMessage(late)));
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(late)));
   REQUIRE(agent->Wait(kTestWaitMs));
   const Heard heard = coordinator.heard();
   for (std::int32_t rank : {100, 101}) {
-    CHECK(OutcomeOf(heard, 1, rank, Op::kAic).code == OutcomeCode::kOk);
-    CHECK(OutcomeOf(heard, 1, rank, Op::kP2p).detail == "agent is stopping");
-    CHECK(OutcomeOf(heard, 2, rank + 2, Op::kAic).detail == "agent is stopping");
+    CHECK(OutcomeOf(heard, 1, rank, core::Op::kAic).code == core::OutcomeCode::kOk);
+    CHECK(OutcomeOf(heard, 1, rank, core::Op::kP2p).detail == "agent is stopping");
+    CHECK(OutcomeOf(heard, 2, rank + 2, core::Op::kAic).detail == "agent is stopping");
   }
 }
 
 TEST_CASE("ForceStop ends the running ops and makes the devices safe", "[stop]") {
   FakeCoordinator coordinator;
-  TempDir folder;
+  support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
   options.driver.sim_plan = "0:aic=hang,1:aic=hang_voltage";
   std::unique_ptr<Agent> agent = MustStart(options);
@@ -84,9 +84,9 @@ TEST_CASE("ForceStop ends the running ops and makes the devices safe", "[stop]")
   agent->ForceStop();
   REQUIRE(agent->Wait(kTestWaitMs));
   const Heard heard = coordinator.heard();
-  CHECK(OutcomeOf(heard, 1, 100, Op::kAic).code == OutcomeCode::kNotRun);
-  CHECK(OutcomeOf(heard, 1, 100, Op::kAic).detail == "agent stopped during the test");
-  CHECK(OutcomeOf(heard, 1, 101, Op::kAic).code == OutcomeCode::kVoltageNotRestored);
+  CHECK(OutcomeOf(heard, 1, 100, core::Op::kAic).code == core::OutcomeCode::kNotRun);
+  CHECK(OutcomeOf(heard, 1, 100, core::Op::kAic).detail == "agent stopped during the test");
+  CHECK(OutcomeOf(heard, 1, 101, core::Op::kAic).code == core::OutcomeCode::kVoltageNotRestored);
 
   // All outcomes were acknowledged, so the next agent holds no run.
   agent.reset();
@@ -97,7 +97,7 @@ TEST_CASE("ForceStop ends the running ops and makes the devices safe", "[stop]")
 
 TEST_CASE("the next agent reports the unacknowledged outcomes of a stopped one", "[stop]") {
   FakeCoordinator coordinator;
-  TempDir folder;
+  support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
   options.driver.sim_plan = "0:aic=hang,1:aic=hang";
   std::unique_ptr<Agent> agent = MustStart(options);
@@ -109,14 +109,15 @@ TEST_CASE("the next agent reports the unacknowledged outcomes of a stopped one",
   coordinator.AckOutcomes(true);
   agent = MustStart(options);
   REQUIRE(coordinator.Until([](const Heard& heard) {
-    const auto said = heard.outcomes.find({1, 101, Op::kAic});
+    const auto said = heard.outcomes.find({1, 101, core::Op::kAic});
     return heard.hellos.size() == 2 && said != heard.outcomes.end() && said->second.size() >= 2;
   }));
-  CHECK(OutcomeOf(coordinator.heard(), 1, 101, Op::kAic).detail == "agent stopped during the test");
+  CHECK(OutcomeOf(coordinator.heard(), 1, 101, core::Op::kAic).detail ==
+        "agent stopped during the test");
 }
 
 TEST_CASE("a second agent on the same state folder is refused", "[stop]") {
-  TempDir folder;
+  support::TempDir folder;
   AgentOptions options = SimAgent("127.0.0.1:1", folder);
   std::unique_ptr<Agent> first = MustStart(options);
   const std::string refusal = Refusal(options);
@@ -128,7 +129,7 @@ TEST_CASE("a second agent on the same state folder is refused", "[stop]") {
 }
 
 TEST_CASE("an agent that cannot start names the reason", "[stop]") {
-  TempDir folder;
+  support::TempDir folder;
   const AgentOptions good = SimAgent("127.0.0.1:1", folder);
   auto with = [&](auto change) {
     AgentOptions options = good;
@@ -177,26 +178,26 @@ class Blocker {
 TEST_CASE("the agent starts and reports nothing while commits fail", "[stop]") {
   FakeCoordinator coordinator;
   coordinator.Heartbeat(200);
-  TempDir folder;
+  support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
   options.commit_patience = 600'000;
   std::unique_ptr<Agent> agent = MustStart(options);
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.heartbeats > 0; }));
   Blocker blocker(options.state_dir + "/agent.db");
-  REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(1, 2))));
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(Ranks(1, 2))));
   // Heartbeats continue.
   const int beats = coordinator.heard().heartbeats;
   REQUIRE(coordinator.Until([&](const Heard& heard) { return heard.heartbeats > beats + 1; }));
   CHECK(coordinator.heard().ready.empty());
   blocker.Release();
   REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.ready.empty(); }));
-  REQUIRE(coordinator.Say(CoordinatorMessage(Start{1})));
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(core::Start{1})));
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.outcomes.size() == 4; }));
 }
 
 TEST_CASE("commits that keep failing end the running ops as a restart would", "[stop]") {
   FakeCoordinator coordinator;
-  TempDir folder;
+  support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
   options.driver.sim_plan = "0:aic=hang";
   options.commit_patience = 1;
@@ -204,24 +205,24 @@ TEST_CASE("commits that keep failing end the running ops as a restart would", "[
   Launch(&coordinator, Ranks(1, 2));
   {
     Blocker blocker(options.state_dir + "/agent.db");
-    REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(2, 4))));
+    REQUIRE(coordinator.Say(core::CoordinatorMessage(Ranks(2, 4))));
     // The agent reports why it cannot store run 2, drops the stream and reconnects without having
     // stored anything.
     REQUIRE(coordinator.Until([](const Heard& heard) {
-      return heard.streams >= 2 && heard.outcomes.count({2, 103, Op::kP2p}) == 1;
+      return heard.streams >= 2 && heard.outcomes.count({2, 103, core::Op::kP2p}) == 1;
     }));
   }
   REQUIRE(coordinator.Until([](const Heard& heard) {
-    return heard.hellos.size() >= 2 && heard.outcomes.count({1, 100, Op::kP2p}) == 1;
+    return heard.hellos.size() >= 2 && heard.outcomes.count({1, 100, core::Op::kP2p}) == 1;
   }));
   const Heard heard = coordinator.heard();
   REQUIRE(heard.hellos.back().held.size() == 1);
   CHECK(heard.hellos.back().held[0].run == 1);
-  CHECK(OutcomeOf(heard, 1, 100, Op::kAic).detail == "agent restarted during the test");
+  CHECK(OutcomeOf(heard, 1, 100, core::Op::kAic).detail == "agent restarted during the test");
   for (int rank = 100; rank < 104; ++rank) {
-    for (const Op op : kAllOps) {
-      const OutcomeReport refused = OutcomeOf(heard, 2, rank, op);
-      CHECK(refused.code == OutcomeCode::kNotRun);
+    for (const core::Op op : core::kAllOps) {
+      const core::OutcomeReport refused = OutcomeOf(heard, 2, rank, op);
+      CHECK(refused.code == core::OutcomeCode::kNotRun);
       CHECK(refused.detail.find("the agent's state cannot be stored: ") == 0);
       CHECK(refused.detail.find("agent.db") != std::string::npos);
     }
@@ -232,16 +233,16 @@ TEST_CASE("commits that keep failing end the running ops as a restart would", "[
 
 TEST_CASE("an agent stops even while commits fail", "[stop]") {
   FakeCoordinator coordinator;
-  TempDir folder;
+  support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
   options.commit_patience = 600'000;
   std::unique_ptr<Agent> agent = MustStart(options);
   REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.hellos.empty(); }));
   Blocker blocker(options.state_dir + "/agent.db");
-  REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(1, 2))));
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(Ranks(1, 2))));
   agent->RequestStop();
   REQUIRE(agent->Wait(kTestWaitMs));
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::agent

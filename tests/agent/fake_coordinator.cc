@@ -9,7 +9,7 @@
 #include "fleet.grpc.pb.h"
 #include "wire/fleet_wire.h"
 
-namespace assay {
+namespace assay::agent {
 
 class FakeCoordinator::Service final : public fleet::Fleet::Service {
  public:
@@ -79,7 +79,7 @@ class FakeCoordinator::Service final : public fleet::Fleet::Service {
   bool ack = true;
   int refusals = 0;
   std::string refusal;
-  Ms heartbeat = 1000;
+  core::Ms heartbeat = 1000;
 
  private:
   struct Stream {
@@ -90,7 +90,7 @@ class FakeCoordinator::Service final : public fleet::Fleet::Service {
   };
 
   void Take(const fleet::AgentMessage& wire, Stream* stream) {
-    Result<std::optional<AgentMessage>> message = FromWire(wire);
+    base::Result<std::optional<core::AgentMessage>> message = wire::FromWire(wire);
     std::lock_guard lock(mutex_);
     if (!message.ok()) {
       heard_.wrong.push_back(message.status().text());
@@ -102,7 +102,7 @@ class FakeCoordinator::Service final : public fleet::Fleet::Service {
     changed_.notify_all();
   }
 
-  void On(const Hello& hello, Stream* stream) {
+  void On(const core::Hello& hello, Stream* stream) {
     heard_.order.push_back("hello");
     heard_.hellos.push_back(hello);
     if (refusals > 0) {
@@ -111,27 +111,27 @@ class FakeCoordinator::Service final : public fleet::Fleet::Service {
       stream->refused = true;
       return;
     }
-    stream->wire->Write(ToWire(CoordinatorMessage(Welcome{heartbeat})));
+    stream->wire->Write(wire::ToWire(core::CoordinatorMessage(core::Welcome{heartbeat})));
   }
-  void On(const Ready& ready, Stream*) {
+  void On(const core::Ready& ready, Stream*) {
     heard_.order.push_back("ready");
     heard_.ready.push_back(ready.run);
   }
-  void On(const Progress& progress, Stream*) {
+  void On(const core::Progress& progress, Stream*) {
     heard_.order.push_back("progress");
     heard_.progress.push_back(progress);
   }
-  void On(const Outcomes& outcomes, Stream* stream) {
+  void On(const core::Outcomes& outcomes, Stream* stream) {
     heard_.order.push_back("outcomes");
-    Ack keys;
-    for (const OutcomeReport& report : outcomes.reports) {
-      const OutcomeKey key{report.run, report.rank, report.op};
+    core::Ack keys;
+    for (const core::OutcomeReport& report : outcomes.reports) {
+      const core::OutcomeKey key{report.run, report.rank, report.op};
       heard_.outcomes[key].push_back(report);
       keys.keys.push_back(key);
     }
-    if (ack) stream->wire->Write(ToWire(CoordinatorMessage(keys)));
+    if (ack) stream->wire->Write(wire::ToWire(core::CoordinatorMessage(keys)));
   }
-  void On(const Discarded& discarded, Stream*) {
+  void On(const core::Discarded& discarded, Stream*) {
     heard_.order.push_back("discarded");
     heard_.discarded.push_back(discarded.run);
   }
@@ -159,11 +159,11 @@ void FakeCoordinator::Refuse(int times, const std::string& text) {
     service->refusal = text;
   });
 }
-void FakeCoordinator::Heartbeat(Ms heartbeat) {
+void FakeCoordinator::Heartbeat(core::Ms heartbeat) {
   service_->Set([heartbeat](Service* service) { service->heartbeat = heartbeat; });
 }
-bool FakeCoordinator::Say(const CoordinatorMessage& message) {
-  return service_->Say(ToWire(message));
+bool FakeCoordinator::Say(const core::CoordinatorMessage& message) {
+  return service_->Say(wire::ToWire(message));
 }
 bool FakeCoordinator::Say(const fleet::CoordinatorMessage& message) {
   return service_->Say(message);
@@ -174,15 +174,16 @@ bool FakeCoordinator::Until(const std::function<bool(const Heard&)>& done) {
 }
 FakeCoordinator::Heard FakeCoordinator::heard() { return service_->heard(); }
 
-OutcomeReport OutcomeOf(const FakeCoordinator::Heard& heard, RunId run, std::int32_t rank, Op op) {
+core::OutcomeReport OutcomeOf(const FakeCoordinator::Heard& heard, core::RunId run,
+                              std::int32_t rank, core::Op op) {
   INFO("run " << run << " rank " << rank << " op " << Name(op));
   const auto found = heard.outcomes.find({run, rank, op});
   REQUIRE(found != heard.outcomes.end());
-  for (const OutcomeReport& report : found->second) {
+  for (const core::OutcomeReport& report : found->second) {
     REQUIRE(report.code == found->second[0].code);
     REQUIRE(report.detail == found->second[0].detail);
   }
   return found->second[0];
 }
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -17,11 +17,11 @@
 #include "base/status.h"
 #include "core/fleet_message.h"
 
-namespace assay {
-
-namespace fleet {
+namespace assay::fleet {
 class CoordinatorMessage;
-}
+}  // namespace assay::fleet
+
+namespace assay::agent {
 
 inline constexpr int kTestWaitMs = 20'000;
 
@@ -29,11 +29,12 @@ class FakeCoordinator {
  public:
   // The agents' messages, over all streams.
   struct Heard {
-    std::vector<Hello> hellos;
-    std::vector<RunId> ready;
-    std::vector<Progress> progress;
-    std::map<OutcomeKey, std::vector<OutcomeReport>> outcomes;  // every report of each outcome
-    std::vector<RunId> discarded;
+    std::vector<core::Hello> hellos;
+    std::vector<core::RunId> ready;
+    std::vector<core::Progress> progress;
+    std::map<core::OutcomeKey, std::vector<core::OutcomeReport>>
+        outcomes;  // every report of each outcome
+    std::vector<core::RunId> discarded;
     int heartbeats = 0;
     int streams = 0;                 // opened so far
     int open_streams = 0;            // open now
@@ -53,10 +54,10 @@ class FakeCoordinator {
   void AckOutcomes(bool ack);
   // Refuses the next `times` Hellos with ALREADY_EXISTS.
   void Refuse(int times, const std::string& text);
-  void Heartbeat(Ms heartbeat);
+  void Heartbeat(core::Ms heartbeat);
 
   // Sends to the newest stream; false if there is none.
-  bool Say(const CoordinatorMessage& message);
+  bool Say(const core::CoordinatorMessage& message);
   bool Say(const fleet::CoordinatorMessage& message);
   void EndStreams();
 
@@ -71,6 +72,7 @@ class FakeCoordinator {
 };
 
 // The outcome of a key. Fails the test if it was never reported, or if its reports differ.
-OutcomeReport OutcomeOf(const FakeCoordinator::Heard& heard, RunId run, std::int32_t rank, Op op);
+core::OutcomeReport OutcomeOf(const FakeCoordinator::Heard& heard, core::RunId run,
+                              std::int32_t rank, core::Op op);
 
-}  // namespace assay
+}  // namespace assay::agent

@@ -15,14 +15,14 @@
 #include "tests/agent/agent_rig.h"
 #include "tests/agent/fake_coordinator.h"
 
-namespace assay {
+namespace assay::agent {
 namespace {
 
 using Heard = FakeCoordinator::Heard;
 
 TEST_CASE("CoordinatorTarget parses the coordinator's address", "[link]") {
   auto target = [](std::string_view text) {
-    Result<std::string> read = CoordinatorTarget(text);
+    base::Result<std::string> read = CoordinatorTarget(text);
     return read.ok() ? *read : read.status().text();
   };
   CHECK(target("head:8899") == "dns:///head:8899");
@@ -74,7 +74,7 @@ TEST_CASE("an agent waits for a coordinator that has not started", "[link]") {
     FakeCoordinator nobody;  // its port is free after this block
     port = nobody.port();
   }
-  TempDir folder;
+  support::TempDir folder;
   std::unique_ptr<Agent> agent = MustStart(SimAgent("127.0.0.1:" + std::to_string(port), folder));
   CHECK_FALSE(agent->Wait(300));
   FakeCoordinator coordinator(port);
@@ -82,7 +82,7 @@ TEST_CASE("an agent waits for a coordinator that has not started", "[link]") {
 }
 
 TEST_CASE("an agent reconnects after every loss of the coordinator", "[link]") {
-  TempDir folder;
+  support::TempDir folder;
   auto coordinator = std::make_unique<FakeCoordinator>();
   const int port = coordinator->port();
   std::unique_ptr<Agent> agent = MustStart(SimAgent(coordinator->address(), folder));
@@ -102,18 +102,18 @@ TEST_CASE("an agent reconnects after every loss of the coordinator", "[link]") {
 TEST_CASE("a refused agent retries until it is accepted", "[link]") {
   FakeCoordinator coordinator;
   coordinator.Refuse(1, "node n1: another agent of this name is attached from 10.0.0.9");
-  TempDir folder;
+  support::TempDir folder;
   std::unique_ptr<Agent> agent = MustStart(SimAgent(coordinator.address(), folder));
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.hellos.size() == 1; }));
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.hellos.size() == 2; }));
-  REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(1, 2))));
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(Ranks(1, 2))));
   REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.ready.empty(); }));
 }
 
 TEST_CASE("the coordinator sets the heartbeat interval", "[link]") {
   FakeCoordinator coordinator;
   coordinator.Heartbeat(100);
-  TempDir folder;
+  support::TempDir folder;
   std::unique_ptr<Agent> agent = MustStart(SimAgent(coordinator.address(), folder));
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.heartbeats >= 5; }));
   CHECK(coordinator.heard().streams == 1);
@@ -121,7 +121,7 @@ TEST_CASE("the coordinator sets the heartbeat interval", "[link]") {
 
 TEST_CASE("an invalid message from the coordinator ends only the stream", "[link]") {
   FakeCoordinator coordinator;
-  TempDir folder;
+  support::TempDir folder;
   std::unique_ptr<Agent> agent = MustStart(SimAgent(coordinator.address(), folder));
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.hellos.size() == 1; }));
   SECTION("a message without a body") { coordinator.Say(fleet::CoordinatorMessage()); }
@@ -136,25 +136,25 @@ TEST_CASE("an invalid message from the coordinator ends only the stream", "[link
     coordinator.Say(message);
   }
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.hellos.size() == 2; }));
-  REQUIRE(coordinator.Say(CoordinatorMessage(Ranks(1, 2))));
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(Ranks(1, 2))));
   REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.ready.empty(); }));
 }
 
 TEST_CASE("messages for unknown runs and ranks change nothing", "[link]") {
   FakeCoordinator coordinator;
-  TempDir folder;
+  support::TempDir folder;
   std::unique_ptr<Agent> agent = MustStart(SimAgent(coordinator.address(), folder));
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.hellos.size() == 1; }));
-  REQUIRE(coordinator.Say(CoordinatorMessage(Start{77})));
-  REQUIRE(coordinator.Say(CoordinatorMessage(Cancel{77})));
-  REQUIRE(coordinator.Say(CoordinatorMessage(Ack{{{77, 3, Op::kP2p}}})));
-  REQUIRE(coordinator.Say(CoordinatorMessage(Discard{77})));
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(core::Start{77})));
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(core::Cancel{77})));
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(core::Ack{{{77, 3, core::Op::kP2p}}})));
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(core::Discard{77})));
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.discarded.size() == 1; }));
-  Assign assign = Ranks(1, 2);
-  assign.ranks.push_back({7, 4'000'000, OpSet(3)});
-  REQUIRE(coordinator.Say(CoordinatorMessage(assign)));
+  core::Assign assign = Ranks(1, 2);
+  assign.ranks.push_back({7, 4'000'000, core::OpSet(3)});
+  REQUIRE(coordinator.Say(core::CoordinatorMessage(assign)));
   REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.ready.empty(); }));
-  CHECK(OutcomeOf(coordinator.heard(), 1, 7, Op::kAic).detail.find("no device 4000000") == 0);
+  CHECK(OutcomeOf(coordinator.heard(), 1, 7, core::Op::kAic).detail.find("no device 4000000") == 0);
 }
 
 // A port that accepts connections and sends nothing, or something that is not HTTP/2.
@@ -193,7 +193,7 @@ TEST_CASE("an agent retries when another service listens on the coordinator's po
   const std::string answer = GENERATE(std::string("HTTP/1.1 400 Bad Request\r\n\r\n"),
                                       std::string(100'000, '\xA5'), std::string());
   Listener listener(answer);
-  TempDir folder;
+  support::TempDir folder;
   std::unique_ptr<Agent> agent =
       MustStart(SimAgent("127.0.0.1:" + std::to_string(listener.port()), folder));
   const int first = listener.Accept();
@@ -206,4 +206,4 @@ TEST_CASE("an agent retries when another service listens on the coordinator's po
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::agent

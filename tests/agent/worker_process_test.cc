@@ -17,6 +17,10 @@
 #include <vector>
 
 using namespace assay;
+using namespace assay::agent;
+using namespace assay::base;
+using namespace assay::core;
+using namespace assay::driver;
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-using namespace assay;
+using namespace assay::base;
 using namespace std::chrono_literals;
 
 TEST_CASE("memory is returned once after a quiet period") {

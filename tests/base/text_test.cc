@@ -6,7 +6,7 @@
 
 #include "base/ip_address.h"
 
-using namespace assay;
+using namespace assay::base;
 
 TEST_CASE("Shown escapes control characters, bidirectional marks and invalid UTF-8") {
   CHECK(Shown("node_0") == "node_0");

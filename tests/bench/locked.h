@@ -63,10 +63,10 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  Status Start(int workers) {
+  base::Status Start(int workers) {
     for (int i = 0; i < workers; ++i) {
       workers_.emplace_back([this] {
-        while (std::shared_ptr<FanoutTask> task = Take()) RunOne(std::move(task));
+        while (std::shared_ptr<lockfree::FanoutTask> task = Take()) RunOne(std::move(task));
       });
     }
     return {};
@@ -75,14 +75,14 @@ class Pool {
     for (;;) {
       std::unique_lock lock(mutex_);
       if (tasks_.empty()) return;
-      std::shared_ptr<FanoutTask> task = std::move(tasks_.front());
+      std::shared_ptr<lockfree::FanoutTask> task = std::move(tasks_.front());
       tasks_.pop_front();
       lock.unlock();
       RunOne(std::move(task));
     }
   }
   Pool& ready() { return *this; }
-  void Push(std::shared_ptr<FanoutTask> task) {
+  void Push(std::shared_ptr<lockfree::FanoutTask> task) {
     {
       std::lock_guard lock(mutex_);
       tasks_.push_back(std::move(task));
@@ -91,27 +91,27 @@ class Pool {
   }
 
  private:
-  std::shared_ptr<FanoutTask> Take() {
+  std::shared_ptr<lockfree::FanoutTask> Take() {
     std::unique_lock lock(mutex_);
     news_.wait(lock, [this] { return stopped_ || !tasks_.empty(); });
     if (tasks_.empty()) return nullptr;
-    std::shared_ptr<FanoutTask> task = std::move(tasks_.front());
+    std::shared_ptr<lockfree::FanoutTask> task = std::move(tasks_.front());
     tasks_.pop_front();
     return task;
   }
-  void RunOne(std::shared_ptr<FanoutTask> task) {
-    if (task->Run(FanoutPool::kBudget)) Push(std::move(task));
+  void RunOne(std::shared_ptr<lockfree::FanoutTask> task) {
+    if (task->Run(lockfree::FanoutPool::kBudget)) Push(std::move(task));
   }
 
   std::mutex mutex_;
   std::condition_variable news_;
-  std::deque<std::shared_ptr<FanoutTask>> tasks_;
+  std::deque<std::shared_ptr<lockfree::FanoutTask>> tasks_;
   bool stopped_ = false;
   std::vector<std::thread> workers_;
 };
 
 template <class Entry>
-class FanoutQueue : public FanoutTask {
+class FanoutQueue : public lockfree::FanoutTask {
  public:
   explicit FanoutQueue(Pool* ready) : ready_(ready) {}
 
@@ -149,15 +149,15 @@ class Outbox {
  public:
   explicit Outbox(std::uint32_t capacity) : capacity_(capacity) {}
 
-  [[nodiscard]] PushResult Push(Message&& message) {
+  [[nodiscard]] lockfree::PushResult Push(Message&& message) {
     std::lock_guard lock(mutex_);
-    if (failed_) return PushResult::kClosed;
+    if (failed_) return lockfree::PushResult::kClosed;
     if (messages_.size() == capacity_) {
       starving_ = true;
-      return PushResult::kFull;
+      return lockfree::PushResult::kFull;
     }
     messages_.push_back(std::move(message));
-    return messages_.size() == 1 ? PushResult::kStartPump : PushResult::kQueued;
+    return messages_.size() == 1 ? lockfree::PushResult::kStartPump : lockfree::PushResult::kQueued;
   }
   template <class Stream>
   void Pump(Stream* stream) {

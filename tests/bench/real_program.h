@@ -57,7 +57,8 @@ class RealProgram {
   void Apply(const std::string& job, int ranks) {
     const std::string file = dir_ / (job + ".json");
     std::ofstream(file) << RankTable(job, ranks / kDevices);
-    Child apply({binary_, "job", "apply", job, "--rank-table", file, "--coordinator", address_});
+    support::Child apply(
+        {binary_, "job", "apply", job, "--rank-table", file, "--coordinator", address_});
     const std::string said = apply.ReadAll();
     if (apply.Wait() != 0) Fail("job apply " + job + " failed: " + said);
   }
@@ -73,8 +74,8 @@ class RealProgram {
 
  private:
   const std::string binary_;
-  TempDir dir_;
-  Child child_;
+  support::TempDir dir_;
+  support::Child child_;
   std::string address_;
 };
 

@@ -25,8 +25,8 @@
 #include "tests/bench/speed_client.h"
 #include "tests/support/child.h"
 
-using namespace assay;
 using namespace assay::bench;
+using namespace assay::support;
 
 namespace {
 

@@ -31,6 +31,7 @@
 
 using namespace assay;
 using namespace assay::bench;
+using namespace assay::support;
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace assay;
+using namespace assay::cli;
 
 TEST_CASE("an address without a port gets the default port") {
   CHECK(CoordinatorAddress("head") == "head:8899");

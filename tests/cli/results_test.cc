@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 using namespace assay;
+using namespace assay::cli;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+namespace assay::cli {
 namespace {
 
 class Pipe {
@@ -93,7 +93,7 @@ TEST_CASE("a directory cannot be read") {
   const int fd = open("/", O_RDONLY | O_CLOEXEC);
   LineReader reader(fd, 100);
   std::vector<Line> lines;
-  const Status status = reader.Read(0, &lines);
+  const base::Status status = reader.Read(0, &lines);
   close(fd);
   REQUIRE_FALSE(status.ok());
   CHECK(status.text().find("directory") != std::string::npos);
@@ -139,4 +139,4 @@ TEST_CASE("any bytes result in a line or a problem") {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cli

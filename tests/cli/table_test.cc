@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-using namespace assay;
+using namespace assay::cli;
 
 TEST_CASE(
     "columns are as wide as their cells, numbers are aligned right, lines have no trailing "

@@ -18,7 +18,7 @@
 #include "lockfree/queue.h"
 #include "tests/control/board_streams.h"
 
-namespace assay::test {
+namespace assay::control {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(60);
@@ -26,9 +26,9 @@ constexpr auto kPatience = std::chrono::seconds(60);
 // Accepts `room` messages, then has no room until MakeRoom.
 class CountingStream final : public StreamPort {
  public:
-  CountingStream(StreamId number, std::size_t room) : id(number), room_(room) {}
+  CountingStream(core::StreamId number, std::size_t room) : id(number), room_(room) {}
   void Announce() override { announced = true; }
-  void NameRun(RunId) override {}
+  void NameRun(core::RunId) override {}
   bool Ready(std::size_t) override {
     ++asked;
     return sent.size() < room_;
@@ -38,15 +38,15 @@ class CountingStream final : public StreamPort {
     return true;
   }
   void PostClosed() override { closed = true; }
-  void End(const Status& status) override { ended.push_back(status); }
+  void End(const base::Status& status) override { ended.push_back(status); }
   void MakeRoom(std::size_t room) { room_ = room; }
 
-  const StreamId id;
+  const core::StreamId id;
   bool announced = false;
   bool closed = false;
   std::size_t asked = 0;
   std::vector<FakeMessage> sent;
-  std::vector<Status> ended;
+  std::vector<base::Status> ended;
 
  private:
   std::size_t room_;
@@ -55,7 +55,7 @@ class CountingStream final : public StreamPort {
 // A board whose entries are handled on the test's own thread.
 struct Rig {
   explicit Rig(std::size_t signal_bytes = 100) : encoder(signal_bytes) {}
-  void Attach(CountingStream* stream, Topic topic = Topic::kSignal) {
+  void Attach(CountingStream* stream, core::Topic topic = core::Topic::kSignal) {
     board->Post(AttachEntry{stream->id, stream, topic});
     pool.RunHere();
   }
@@ -68,7 +68,7 @@ struct Rig {
     pool.RunHere();
   }
   FakeEncoder encoder;
-  FanoutPool pool;
+  lockfree::FanoutPool pool;
   std::shared_ptr<BoardFanout> board = std::make_shared<BoardFanout>(&pool.ready(), &encoder);
   std::uint64_t change = 0;
 };
@@ -78,9 +78,9 @@ constexpr std::size_t kAll = 1'000'000;
 TEST_CASE("each change is serialised once for all; a waiting subscriber costs nothing per change") {
   Rig rig;
   std::vector<std::unique_ptr<CountingStream>> streams;
-  for (StreamId id = 1; id <= 20; ++id) {
+  for (core::StreamId id = 1; id <= 20; ++id) {
     streams.push_back(std::make_unique<CountingStream>(id, id % 4 == 0 ? 3 : kAll));
-    rig.Attach(streams.back().get(), id % 2 == 0 ? Topic::kSignalList : Topic::kSignal);
+    rig.Attach(streams.back().get(), id % 2 == 0 ? core::Topic::kSignalList : core::Topic::kSignal);
     CHECK(streams.back()->announced);
   }
   for (int i = 0; i < 100; ++i) rig.Change("job-" + std::to_string(i % 7));
@@ -113,7 +113,7 @@ TEST_CASE("a snapshot of thousands of jobs is sent in pages, complete and unchan
   constexpr std::size_t kJobs = 5000;
   for (std::size_t j = 0; j < kJobs; ++j) rig.Change("job-" + std::to_string(j));
   CountingStream stream(1, 2);
-  rig.Attach(&stream, Topic::kSignalList);
+  rig.Attach(&stream, core::Topic::kSignalList);
   CHECK(stream.sent.size() == 2);
   rig.Change("job-0", true);
   rig.Change("job-4999");
@@ -128,7 +128,7 @@ TEST_CASE("a snapshot of thousands of jobs is sent in pages, complete and unchan
     CHECK(page.total == kJobs);
     CHECK(page.report_time == stream.sent[0].report_time);
     CHECK(page.signals.size() * 4000 <= kMessageBytesMax);
-    for (const SignalPtr& signal : page.signals) CHECK(signal->change == ++of_snapshot);
+    for (const core::SignalPtr& signal : page.signals) CHECK(signal->change == ++of_snapshot);
   }
   CHECK(pages == 5);
   REQUIRE(stream.sent.size() == pages + 2);
@@ -140,7 +140,7 @@ TEST_CASE("a snapshot of thousands of jobs is sent in pages, complete and unchan
 TEST_CASE("a list subscriber gets no page while there are no jobs") {
   Rig rig;
   CountingStream stream(1, kAll);
-  rig.Attach(&stream, Topic::kSignalList);
+  rig.Attach(&stream, core::Topic::kSignalList);
   CHECK(stream.announced);
   CHECK(stream.sent.empty());
   rig.Change("a");
@@ -156,7 +156,7 @@ TEST_CASE("only streams that still lack a delete when it is forgotten are ended"
   CountingStream owed_list(3, 1);
   rig.Attach(&reads);
   rig.Attach(&owed);
-  rig.Attach(&owed_list, Topic::kSignalList);
+  rig.Attach(&owed_list, core::Topic::kSignalList);
   rig.Change("b");
   rig.Change("a", true);
   CountingStream late(4, 0);
@@ -167,7 +167,7 @@ TEST_CASE("only streams that still lack a delete when it is forgotten are ended"
   CHECK(late.ended.empty());
   for (CountingStream* stream : {&owed, &owed_list}) {
     REQUIRE(stream->ended.size() == 1);
-    CHECK(stream->ended[0].code() == Code::kExhausted);
+    CHECK(stream->ended[0].code() == base::Code::kExhausted);
     CHECK(stream->closed);
     rig.board->StreamHasRoom(stream->id);
   }
@@ -198,14 +198,15 @@ TEST_CASE("streams are ended once, one by one or all at once; EndAll clears the 
   CountingStream two(2, kAll);
   CountingStream waits(3, 0);
   for (CountingStream* stream : {&one, &two, &waits}) rig.Attach(stream);
-  rig.board->Post(EndEntry{1, std::make_shared<const Status>(ReplacedError("newer"))});
-  rig.board->Post(EndEntry{99, std::make_shared<const Status>()});
+  rig.board->Post(EndEntry{1, std::make_shared<const base::Status>(base::ReplacedError("newer"))});
+  rig.board->Post(EndEntry{99, std::make_shared<const base::Status>()});
   rig.Change("b");
   REQUIRE(one.ended.size() == 1);
-  CHECK(one.ended[0].code() == Code::kReplaced);
+  CHECK(one.ended[0].code() == base::Code::kReplaced);
   CHECK(one.sent.size() == 1);
   CHECK(two.sent.size() == 2);
-  rig.board->Post(EndAllEntry{std::make_shared<const Status>(UnavailableError("disk"))});
+  rig.board->Post(
+      EndAllEntry{std::make_shared<const base::Status>(base::UnavailableError("disk"))});
   rig.pool.RunHere();
   CHECK(one.ended.size() == 1);
   CHECK(two.ended.size() == 1);
@@ -255,7 +256,8 @@ class Transport {
   static constexpr std::size_t kThreads = 3;
   void Work(std::size_t self);
 
-  std::array<moodycamel::ConcurrentQueue<ThreadStream*, SmallQueueTraits>, kThreads> writes_;
+  std::array<moodycamel::ConcurrentQueue<ThreadStream*, lockfree::SmallQueueTraits>, kThreads>
+      writes_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> stop_{false};
   std::vector<std::thread> threads_;
@@ -263,36 +265,36 @@ class Transport {
 
 class ThreadStream final : public StreamPort {
  public:
-  ThreadStream(StreamId number, std::shared_ptr<BoardFanout> board, Transport* transport)
+  ThreadStream(core::StreamId number, std::shared_ptr<BoardFanout> board, Transport* transport)
       : id(number), board_(std::move(board)), transport_(*transport) {}
 
   void Announce() override {}
-  void NameRun(RunId) override {}
+  void NameRun(core::RunId) override {}
   bool Ready(std::size_t) override {
     if (waiting_.load(std::memory_order_relaxed) < kWaitingMax && !box_.Full()) return true;
     return !box_.WaitForRoom();
   }
   bool Send(const Bytes& bytes) override {
     waiting_.fetch_add(1, std::memory_order_relaxed);
-    const PushResult result = box_.Push(Bytes(bytes));
-    if (result == PushResult::kFull) ++refused;
-    if (result == PushResult::kStartPump) box_.Pump(this);
-    return result != PushResult::kFull;
+    const lockfree::PushResult result = box_.Push(Bytes(bytes));
+    if (result == lockfree::PushResult::kFull) ++refused;
+    if (result == lockfree::PushResult::kStartPump) box_.Pump(this);
+    return result != lockfree::PushResult::kFull;
   }
   void PostClosed() override {}
-  void End(const Status& status) override {
-    if (box_.PushFinal(Status(status)) == PushResult::kStartPump) box_.Pump(this);
+  void End(const base::Status& status) override {
+    if (box_.PushFinal(base::Status(status)) == lockfree::PushResult::kStartPump) box_.Pump(this);
   }
 
   // Called by the pump.
   void Write(const Bytes& bytes) {
-    for (const SignalPtr& signal : AsMessage(bytes).signals) seen.push_back(signal);
+    for (const core::SignalPtr& signal : AsMessage(bytes).signals) seen.push_back(signal);
     const std::uint64_t change = seen.back()->change;
     callbacks_.fetch_add(1, std::memory_order_relaxed);
     newest.store(change, std::memory_order_relaxed);
     transport_.Start(this);
   }
-  void Finish(const Status&) { MaybeDone(); }
+  void Finish(const base::Status&) { MaybeDone(); }
   void Room() { board_->StreamHasRoom(id); }
   void OnWriteDone() {
     waiting_.fetch_sub(1, std::memory_order_relaxed);
@@ -300,8 +302,8 @@ class ThreadStream final : public StreamPort {
     MaybeDone();
   }
 
-  const StreamId id;
-  std::vector<SignalPtr> seen;          // read by the test once `gone`
+  const core::StreamId id;
+  std::vector<core::SignalPtr> seen;    // read by the test once `gone`
   std::atomic<std::size_t> refused{0};  // Send failed after Ready
   std::atomic<std::uint64_t> newest{0};
   std::atomic<bool> gone{false};
@@ -316,7 +318,7 @@ class ThreadStream final : public StreamPort {
 
   const std::shared_ptr<BoardFanout> board_;
   Transport& transport_;
-  Outbox<Bytes, Status> box_{8};
+  lockfree::Outbox<Bytes, base::Status> box_{8};
   std::atomic<std::size_t> waiting_{0};
   std::atomic<int> callbacks_{1};  // outstanding, the Finish included
 };
@@ -347,7 +349,7 @@ bool Eventually(const std::function<bool()>& holds) {
 
 TEST_CASE("streams on many threads: changes arrive in order, to the final state; each ends once") {
   FakeEncoder encoder(100);
-  FanoutPool pool;
+  lockfree::FanoutPool pool;
   REQUIRE(pool.Start(2).ok());
   Transport transport;
   const auto board = std::make_shared<BoardFanout>(&pool.ready(), &encoder);
@@ -357,8 +359,9 @@ TEST_CASE("streams on many threads: changes arrive in order, to the final state;
   constexpr std::uint64_t kChanges = 3000;
   const auto attach = [&] {
     streams.push_back(std::make_unique<ThreadStream>(streams.size() + 1, board, &transport));
-    board->Post(AttachEntry{streams.back()->id, streams.back().get(),
-                            streams.size() % 3 == 0 ? Topic::kSignalList : Topic::kSignal});
+    board->Post(
+        AttachEntry{streams.back()->id, streams.back().get(),
+                    streams.size() % 3 == 0 ? core::Topic::kSignalList : core::Topic::kSignal});
   };
   for (int i = 0; i < 12; ++i) attach();
   while (change < kChanges) {
@@ -368,7 +371,7 @@ TEST_CASE("streams on many threads: changes arrive in order, to the final state;
     if (change % 200 == 0) attach();
     // Some streams are ended meanwhile.
     if (change % 500 == 0) {
-      board->Post(EndEntry{streams.size() - 5, std::make_shared<const Status>()});
+      board->Post(EndEntry{streams.size() - 5, std::make_shared<const base::Status>()});
     }
     if (change % 64 == 0) std::this_thread::yield();
   }
@@ -383,7 +386,7 @@ TEST_CASE("streams on many threads: changes arrive in order, to the final state;
       CAPTURE(stream->id, stream->newest.load());
       CHECK(Eventually([&] { return stream->newest == kChanges; }));
     }
-    board->Post(EndEntry{stream->id, std::make_shared<const Status>()});
+    board->Post(EndEntry{stream->id, std::make_shared<const base::Status>()});
   }
   for (const auto& stream : streams) REQUIRE(Eventually([&] { return stream->gone.load(); }));
   for (std::size_t i = 0; i < streams.size(); ++i) {
@@ -391,7 +394,7 @@ TEST_CASE("streams on many threads: changes arrive in order, to the final state;
     CHECK(streams[i]->refused == 0);
     std::map<std::string, std::uint64_t> seen;
     bool in_order = true;
-    for (const SignalPtr& signal : streams[i]->seen) {
+    for (const core::SignalPtr& signal : streams[i]->seen) {
       std::uint64_t& last = seen[signal->job.id];
       in_order = in_order && signal->change > last;
       last = signal->change;
@@ -403,4 +406,4 @@ TEST_CASE("streams on many threads: changes arrive in order, to the final state;
 }
 
 }  // namespace
-}  // namespace assay::test
+}  // namespace assay::control

@@ -9,13 +9,13 @@
 
 #include "control/board_fanout.h"
 
-namespace assay::test {
+namespace assay::control {
 
 // A message made by the fake encoder, as a client would read it.
 struct FakeMessage {
-  std::vector<SignalPtr> signals;
+  std::vector<core::SignalPtr> signals;
   std::vector<std::string> uuids;
-  Ms report_time = 0;  // lists only
+  core::Ms report_time = 0;  // lists only
   std::size_t total = 0;
 };
 
@@ -30,16 +30,18 @@ class FakeEncoder final : public Encoder {
  public:
   explicit FakeEncoder(std::size_t signal_bytes) : signal_bytes_(signal_bytes) {}
 
-  Bytes Notify(const std::string&, const std::vector<RankOps>&) const override { return nullptr; }
+  Bytes Notify(const std::string&, const std::vector<core::RankOps>&) const override {
+    return nullptr;
+  }
   Bytes Result(const std::string&, const std::string&) const override { return nullptr; }
-  EncodedMessage JobSignal(const Signal& signal, const std::string& uuid) const override {
+  EncodedMessage JobSignal(const core::Signal& signal, const std::string& uuid) const override {
     ++encoded;
     auto message = std::make_shared<FakeMessage>();
-    message->signals.push_back(std::make_shared<const Signal>(signal));
+    message->signals.push_back(std::make_shared<const core::Signal>(signal));
     message->uuids.push_back(uuid);
     return {AsBytes(message), signal_bytes_};
   }
-  EncodedMessage JobSignalList(const std::vector<EncodedMessage>& signals, Ms report_time,
+  EncodedMessage JobSignalList(const std::vector<EncodedMessage>& signals, core::Ms report_time,
                                std::size_t total) const override {
     auto list = std::make_shared<FakeMessage>();
     std::size_t size = kListBytesOnce;
@@ -60,13 +62,13 @@ class FakeEncoder final : public Encoder {
   const std::size_t signal_bytes_;
 };
 
-inline SignalPtr MakeSignal(const std::string& job, std::uint64_t change, bool deleted) {
-  Signal signal;
+inline core::SignalPtr MakeSignal(const std::string& job, std::uint64_t change, bool deleted) {
+  core::Signal signal;
   signal.job.id = job;
   signal.change = change;
   signal.deleted = deleted;
   signal.hccl = std::make_shared<const std::string>();
-  return std::make_shared<const Signal>(std::move(signal));
+  return std::make_shared<const core::Signal>(std::move(signal));
 }
 
-}  // namespace assay::test
+}  // namespace assay::control

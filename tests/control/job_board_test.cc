@@ -16,7 +16,7 @@
 #include "control/board_fanout.h"
 #include "tests/control/board_streams.h"
 
-namespace assay::test {
+namespace assay::control {
 namespace {
 
 std::vector<std::uint64_t> Changes(JobBoard* board, std::uint64_t cursor = 0,
@@ -109,22 +109,22 @@ struct Moment {
   bool deleted = false;
 };
 
-SignalPtr ToSignal(const Moment& moment, std::uint64_t change) {
-  Signal signal = *MakeSignal(moment.job, change, moment.deleted);
+core::SignalPtr ToSignal(const Moment& moment, std::uint64_t change) {
+  core::Signal signal = *MakeSignal(moment.job, change, moment.deleted);
   signal.created = moment.serial;
   signal.job.name = std::to_string(moment.life);
-  return std::make_shared<const Signal>(std::move(signal));
+  return std::make_shared<const core::Signal>(std::move(signal));
 }
 
 // A stream with a ring and a limit of bytes; its client reads when the test calls Read.
 class RandomStream final : public StreamPort {
  public:
-  RandomStream(StreamId number, std::shared_ptr<BoardFanout> board, std::size_t ring,
+  RandomStream(core::StreamId number, std::shared_ptr<BoardFanout> board, std::size_t ring,
                std::size_t bytes)
       : id(number), board_(std::move(board)), ring_(ring), bytes_max_(bytes) {}
 
   void Announce() override { announced = true; }
-  void NameRun(RunId) override {}
+  void NameRun(core::RunId) override {}
   bool Ready(std::size_t bytes) override {
     CHECK(!ended);
     CHECK(!waits_);
@@ -132,7 +132,7 @@ class RandomStream final : public StreamPort {
     waits_ = !ready_;
     return ready_;
   }
-  bool Send(const assay::Bytes& bytes) override {
+  bool Send(const assay::control::Bytes& bytes) override {
     CHECK(announced);
     CHECK(!ended);
     CHECK(std::exchange(ready_, false));
@@ -140,7 +140,7 @@ class RandomStream final : public StreamPort {
     return true;
   }
   void PostClosed() override { closed = true; }
-  void End(const Status& status) override {
+  void End(const base::Status& status) override {
     CHECK(!ended);
     ended = status;
   }
@@ -158,16 +158,16 @@ class RandomStream final : public StreamPort {
   }
   bool Waiting() const { return waits_; }
 
-  const StreamId id;
+  const core::StreamId id;
   bool announced = false;
   bool closed = false;
-  std::optional<Status> ended;
-  std::vector<assay::Bytes> read;
+  std::optional<base::Status> ended;
+  std::vector<assay::control::Bytes> read;
 
  private:
   std::size_t Bytes() const {
     std::size_t bytes = 0;
-    for (const assay::Bytes& one : pending_) {
+    for (const assay::control::Bytes& one : pending_) {
       bytes += AsMessage(one).signals.size() * kSignalBytes;
     }
     return bytes;
@@ -180,7 +180,7 @@ class RandomStream final : public StreamPort {
   const std::shared_ptr<BoardFanout> board_;
   const std::size_t ring_;
   const std::size_t bytes_max_;
-  std::deque<assay::Bytes> pending_;
+  std::deque<assay::control::Bytes> pending_;
   bool ready_ = false;
   bool waits_ = false;
 };
@@ -300,7 +300,8 @@ class RandomWorld {
 
   // The core is discarded and loaded again: it publishes all signals again, with new numbers.
   void Outage() {
-    board_->Post(EndAllEntry{std::make_shared<const Status>(UnavailableError("disk full"))});
+    board_->Post(
+        EndAllEntry{std::make_shared<const base::Status>(base::UnavailableError("disk full"))});
     pool_.RunHere();
     for (Follower& follower : followers_) {
       if (!follower.streams.empty()) CHECK(follower.streams.back()->ended);
@@ -319,12 +320,12 @@ class RandomWorld {
     follower->streams.push_back(std::make_shared<RandomStream>(
         ++streams_, board_, std::size_t{1} << Any(5), RandomStream::kSignalBytes * (1 + Any(8))));
     board_->Post(AttachEntry{streams_, follower->streams.back().get(),
-                             follower->list ? Topic::kSignalList : Topic::kSignal});
+                             follower->list ? core::Topic::kSignalList : core::Topic::kSignal});
   }
 
   void Go(Follower* follower) {
     if (follower->streams.empty() || follower->streams.back()->ended) return;
-    board_->Post(EndEntry{follower->streams.back()->id, std::make_shared<const Status>()});
+    board_->Post(EndEntry{follower->streams.back()->id, std::make_shared<const base::Status>()});
     pool_.RunHere();
     CHECK(follower->streams.back()->ended);
   }
@@ -347,7 +348,7 @@ class RandomWorld {
       } else {
         CHECK(message.signals.size() == 1);
       }
-      for (const SignalPtr& signal : message.signals) {
+      for (const core::SignalPtr& signal : message.signals) {
         const Moment& moment = history_.at(signal->created);
         CHECK(moment.job == signal->job.id);
         CHECK(moment.deleted == signal->deleted);
@@ -377,7 +378,7 @@ class RandomWorld {
         last[moment.job] = moment;
       }
       if (!stream->ended) CheckFinal(seen);
-      if (stream->ended && stream->ended->code() == Code::kExhausted) CHECK(stream->closed);
+      if (stream->ended && stream->ended->code() == base::Code::kExhausted) CHECK(stream->closed);
     }
   }
 
@@ -396,10 +397,10 @@ class RandomWorld {
 
   std::mt19937_64 random_;
   FakeEncoder encoder_{RandomStream::kSignalBytes};
-  FanoutPool pool_;  // without threads: the test runs the entries
+  lockfree::FanoutPool pool_;  // without threads: the test runs the entries
   std::shared_ptr<BoardFanout> board_;
   std::vector<Follower> followers_;
-  StreamId streams_ = 0;
+  core::StreamId streams_ = 0;
   // The expected state.
   std::int64_t serial_ = 0;
   std::uint64_t change_ = 0;
@@ -419,4 +420,4 @@ TEST_CASE("random histories: each subscriber gets each job's changes in order, u
 }
 
 }  // namespace
-}  // namespace assay::test
+}  // namespace assay::control

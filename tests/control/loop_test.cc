@@ -16,7 +16,7 @@
 
 #include "control/control_loop.h"
 
-namespace assay {
+namespace assay::control {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(20);
@@ -52,21 +52,22 @@ class Diary {
 };
 
 // Stores jobs in memory, records commits in the diary, and fails on demand.
-class MemoryStorage final : public Storage {
+class MemoryStorage final : public store::Storage {
  public:
   explicit MemoryStorage(Diary* diary) : diary_(diary) {}
-  Status Commit(const std::vector<Record>& records) override {
-    if (broken) return UnavailableError("disk full");
-    for (const Record& record : records) {
-      if (const auto* put = std::get_if<PutJob>(&record))
+  base::Status Commit(const std::vector<core::Record>& records) override {
+    if (broken) return base::UnavailableError("disk full");
+    for (const core::Record& record : records) {
+      if (const auto* put = std::get_if<core::PutJob>(&record))
         durable_.jobs[put->job.spec.id] = put->job;
-      if (const auto* event = std::get_if<AddEvent>(&record)) diary_->Write("event " + event->kind);
+      if (const auto* event = std::get_if<core::AddEvent>(&record))
+        diary_->Write("event " + event->kind);
     }
     diary_->Write("committed");
-    return Status::Ok();
+    return base::Status::Ok();
   }
-  Result<Durable> Load() override {
-    if (broken) return UnavailableError("disk broken");
+  base::Result<core::Durable> Load() override {
+    if (broken) return base::UnavailableError("disk broken");
     return durable_;
   }
   void Idle() override { diary_->Write("idle"); }
@@ -75,20 +76,23 @@ class MemoryStorage final : public Storage {
 
  private:
   Diary* const diary_;
-  Durable durable_;
+  core::Durable durable_;
 };
 
 class TestEncoder final : public Encoder {
  public:
-  Bytes Notify(const std::string&, const std::vector<RankOps>&) const override { return nullptr; }
+  Bytes Notify(const std::string&, const std::vector<core::RankOps>&) const override {
+    return nullptr;
+  }
   Bytes Result(const std::string&, const std::string&) const override { return nullptr; }
-  EncodedMessage JobSignal(const Signal&, const std::string&) const override { return {}; }
-  EncodedMessage JobSignalList(const std::vector<EncodedMessage>&, Ms, std::size_t) const override {
+  EncodedMessage JobSignal(const core::Signal&, const std::string&) const override { return {}; }
+  EncodedMessage JobSignalList(const std::vector<EncodedMessage>&, core::Ms,
+                               std::size_t) const override {
     return {};
   }
 };
 
-std::string CodeName(const Status& status) {
+std::string CodeName(const base::Status& status) {
   return std::to_string(static_cast<int>(status.code()));
 }
 
@@ -99,7 +103,7 @@ class TestStream final : public StreamPort {
       : intake_(*intake), diary_(*diary), name_(std::move(name)), id_(intake->NextId()) {}
 
   void Announce() override { diary_.Write(name_ + " announced"); }
-  void NameRun(RunId) override {}
+  void NameRun(core::RunId) override {}
   bool Ready(std::size_t) override { return true; }
   bool Send(const Bytes&) override {
     diary_.Write(name_ + " sent");
@@ -108,7 +112,7 @@ class TestStream final : public StreamPort {
   void PostClosed() override {
     if (!posted_.exchange(true)) intake_.PostStreamClosed(id_);
   }
-  void End(const Status& status) override {
+  void End(const base::Status& status) override {
     diary_.Write(name_ + " ended " + CodeName(status));
     std::thread([this] {
       Intake& intake = intake_;
@@ -118,8 +122,8 @@ class TestStream final : public StreamPort {
     }).detach();
   }
 
-  void Open(Topic topic, const std::string& job) {
-    StreamOpened opened;
+  void Open(core::Topic topic, const std::string& job) {
+    core::StreamOpened opened;
     opened.stream = id_;
     opened.topic = topic;
     opened.job = job;
@@ -132,7 +136,7 @@ class TestStream final : public StreamPort {
   Intake& intake_;
   Diary& diary_;
   const std::string name_;
-  const StreamId id_;
+  const core::StreamId id_;
   std::atomic<bool> room_{true};
   std::atomic<bool> posted_{false};
 };
@@ -141,9 +145,9 @@ class TestCall final : public PendingCall {
  public:
   TestCall(Intake* intake, Diary* diary, std::string name)
       : intake_(*intake), diary_(*diary), name_(std::move(name)), id_(intake->NextId()) {}
-  void Answered(Answer&& answer) override { End(std::to_string(answer.code)); }
-  void Failed(const Status& status) override { End("failed " + CodeName(status)); }
-  CallId id() const { return id_; }
+  void Answered(core::Answer&& answer) override { End(std::to_string(answer.code)); }
+  void Failed(const base::Status& status) override { End("failed " + CodeName(status)); }
+  core::CallId id() const { return id_; }
 
  private:
   ~TestCall() = default;
@@ -156,13 +160,13 @@ class TestCall final : public PendingCall {
   Intake& intake_;
   Diary& diary_;
   const std::string name_;
-  const CallId id_;
+  const core::CallId id_;
 };
 
 class Bed {
  public:
   Bed()
-      : storage(&diary), loop(Settings(), &intake, &fanout, &storage, [this](bool serving) {
+      : storage(&diary), loop(core::Settings(), &intake, &fanout, &storage, [this](bool serving) {
           diary.Write(serving ? "serving" : "not serving");
         }) {
     REQUIRE(fanout.Start(2).ok());
@@ -192,10 +196,10 @@ class Bed {
   void Apply(const std::string& name, const std::string& job) {
     REQUIRE(intake.Admit(Intake::Guest::kCall).ok());
     auto* call = new TestCall(&intake, &diary, name);
-    JobApplied event;
+    core::JobApplied event;
     event.call = call->id();
     event.spec.id = job;
-    auto table = std::make_shared<RankTable>();
+    auto table = std::make_shared<rank_table::RankTable>();
     table->nodes.push_back({"node-a", {}});
     table->ranks.push_back({0, 0, 0});
     event.table = table;
@@ -206,7 +210,7 @@ class Bed {
   void Stress(const std::string& name, const std::string& job) {
     REQUIRE(intake.Admit(Intake::Guest::kCall).ok());
     auto* call = new TestCall(&intake, &diary, name);
-    StressRequested event;
+    core::StressRequested event;
     event.call = call->id();
     event.job = job;
     event.all_ops = {0};
@@ -238,17 +242,17 @@ TEST_CASE("a failed commit releases nothing and ends every stream; service resum
   Bed bed;
   bed.Apply("first", "j");
   REQUIRE(bed.diary.WaitFor("first 0"));
-  bed.Stream("x")->Open(Topic::kNotify, "j");
+  bed.Stream("x")->Open(core::Topic::kNotify, "j");
   REQUIRE(bed.diary.WaitFor("x announced"));
 
   bed.storage.broken = true;
   bed.Apply("second", "k");
-  const std::string unavailable = CodeName(UnavailableError(""));
+  const std::string unavailable = CodeName(base::UnavailableError(""));
   REQUIRE(bed.diary.WaitFor("second failed " + unavailable));
   REQUIRE(bed.diary.WaitFor("not serving"));
   REQUIRE(bed.diary.WaitFor("x ended " + unavailable));
   // A new stream is refused with the same status.
-  bed.Stream("y")->Open(Topic::kNotify, "j");
+  bed.Stream("y")->Open(core::Topic::kNotify, "j");
   REQUIRE(bed.diary.WaitFor("y ended " + unavailable));
   bed.Stress("third", "j");
   REQUIRE(bed.diary.WaitFor("third failed " + unavailable));
@@ -258,7 +262,7 @@ TEST_CASE("a failed commit releases nothing and ends every stream; service resum
   REQUIRE(bed.diary.WaitFor("serving"));
   CHECK(bed.diary.Count("event store_recovered") == 1);
   // The first job exists, the second does not.
-  bed.Stream("z")->Open(Topic::kNotify, "j");
+  bed.Stream("z")->Open(core::Topic::kNotify, "j");
   REQUIRE(bed.diary.WaitFor("z announced"));
   bed.Stress("fourth", "j");
   REQUIRE(bed.diary.WaitFor("fourth 0"));
@@ -272,7 +276,7 @@ TEST_CASE("a stream whose close arrives before its opening is ended and removed"
   REQUIRE(bed.diary.WaitFor("apply 0"));
   TestStream* const stream = bed.Stream("x");
   stream->PostClosed();
-  stream->Open(Topic::kNotify, "j");
+  stream->Open(core::Topic::kNotify, "j");
   REQUIRE(bed.diary.WaitFor("x ended 0"));
   CHECK(bed.diary.Count("x announced") == 0);
 }
@@ -283,13 +287,13 @@ TEST_CASE("a notify stream that does not read is ended; the others are not") {
   REQUIRE(bed.diary.WaitFor("apply 0"));
   TestStream* const full = bed.Stream("full");
   full->BeFull();
-  full->Open(Topic::kNotify, "j");
-  bed.Stream("other")->Open(Topic::kNotify, "j");
+  full->Open(core::Topic::kNotify, "j");
+  bed.Stream("other")->Open(core::Topic::kNotify, "j");
   REQUIRE(bed.diary.WaitFor("full announced"));
   REQUIRE(bed.diary.WaitFor("other announced"));
   bed.Stress("stress", "j");
   REQUIRE(bed.diary.WaitFor("stress 0"));
-  REQUIRE(bed.diary.WaitFor("full ended " + CodeName(ExhaustedError(""))));
+  REQUIRE(bed.diary.WaitFor("full ended " + CodeName(base::ExhaustedError(""))));
   REQUIRE(bed.diary.WaitFor("other sent"));
   CHECK(bed.diary.Count("other ended 0") == 0);
 }
@@ -307,7 +311,7 @@ TEST_CASE("many threads open and close streams: each is ended once") {
         const std::string name = std::to_string(t) + "/" + std::to_string(i);
         if (!bed.intake.Admit(Intake::Guest::kStream).ok()) return;
         auto* stream = new TestStream(&bed.intake, &bed.diary, name);
-        const Topic topic = i % 2 == 0 ? Topic::kNotify : Topic::kResult;
+        const core::Topic topic = i % 2 == 0 ? core::Topic::kNotify : core::Topic::kResult;
         if (i % 4 == 3) stream->PostClosed();
         // After Open only the loop may touch it; the stop ends those that were not closed.
         stream->Open(topic, i % 3 == 0 ? "unknown" : "j");
@@ -328,11 +332,11 @@ TEST_CASE("a call or stream that arrives after the stop is refused") {
   Bed bed;
   bed.Apply("apply", "j");
   REQUIRE(bed.diary.WaitFor("apply 0"));
-  bed.Stream("x")->Open(Topic::kNotify, "j");
+  bed.Stream("x")->Open(core::Topic::kNotify, "j");
   bed.Stop();
-  CHECK(bed.diary.Count("x ended " + CodeName(UnavailableError(""))) == 1);
-  CHECK(bed.intake.Admit(Intake::Guest::kStream).code() == Code::kUnavailable);
-  CHECK(bed.intake.Admit(Intake::Guest::kCall).code() == Code::kUnavailable);
+  CHECK(bed.diary.Count("x ended " + CodeName(base::UnavailableError(""))) == 1);
+  CHECK(bed.intake.Admit(Intake::Guest::kStream).code() == base::Code::kUnavailable);
+  CHECK(bed.intake.Admit(Intake::Guest::kCall).code() == base::Code::kUnavailable);
 }
 
 TEST_CASE("calls, streams and links are counted and limited") {
@@ -341,7 +345,7 @@ TEST_CASE("calls, streams and links are counted and limited") {
   Intake intake(limits);
   REQUIRE(intake.Admit(Intake::Guest::kStream).ok());
   REQUIRE(intake.Admit(Intake::Guest::kStream).ok());
-  CHECK(intake.Admit(Intake::Guest::kStream).code() == Code::kExhausted);
+  CHECK(intake.Admit(Intake::Guest::kStream).code() == base::Code::kExhausted);
   CHECK(intake.Admit(Intake::Guest::kLink).ok());
   intake.Left(Intake::Guest::kStream);
   CHECK(intake.Admit(Intake::Guest::kStream).ok());
@@ -349,4 +353,4 @@ TEST_CASE("calls, streams and links are counted and limited") {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::control

@@ -6,7 +6,7 @@
 
 #include "tests/coordinator/harness.h"
 
-namespace assay::test {
+namespace assay::coordinator {
 namespace {
 
 admin::Job GetJob(Client* client, const std::string& id, grpc::Status* status = nullptr) {
@@ -341,4 +341,4 @@ TEST_CASE("wrong input of an operator is refused with an error that names it") {
 }
 
 }  // namespace
-}  // namespace assay::test
+}  // namespace assay::coordinator

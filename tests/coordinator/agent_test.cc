@@ -6,7 +6,7 @@
 
 #include "tests/coordinator/harness.h"
 
-namespace assay::test {
+namespace assay::coordinator {
 namespace {
 
 class Agent {
@@ -238,4 +238,4 @@ TEST_CASE("a newer stream of the same agent replaces the older one") {
 }
 
 }  // namespace
-}  // namespace assay::test
+}  // namespace assay::coordinator

@@ -2,30 +2,30 @@
 
 #include <catch2/catch.hpp>
 
-namespace assay::test {
+namespace assay::coordinator {
 namespace {
 
 // Commits like the real store until *broken is true, then fails.
-class FragileStorage final : public Storage {
+class FragileStorage final : public store::Storage {
  public:
-  FragileStorage(std::unique_ptr<Storage> real, const std::atomic<bool>* broken)
+  FragileStorage(std::unique_ptr<store::Storage> real, const std::atomic<bool>* broken)
       : real_(std::move(real)), broken_(*broken) {}
-  assay::Status Commit(const std::vector<Record>& records) override {
-    if (broken_) return UnavailableError("/data/assay.db: no space left on the device");
+  assay::base::Status Commit(const std::vector<core::Record>& records) override {
+    if (broken_) return base::UnavailableError("/data/assay.db: no space left on the device");
     return real_->Commit(records);
   }
-  assay::Result<Durable> Load() override { return real_->Load(); }
+  assay::base::Result<core::Durable> Load() override { return real_->Load(); }
   void Idle() override { real_->Idle(); }
 
  private:
-  const std::unique_ptr<Storage> real_;
+  const std::unique_ptr<store::Storage> real_;
   const std::atomic<bool>& broken_;
 };
 
 }  // namespace
 
 void BreakOnDemand(CoordinatorOptions* options, const std::atomic<bool>* broken) {
-  options->wrap_storage = [broken](std::unique_ptr<Storage> real) {
+  options->wrap_storage = [broken](std::unique_ptr<store::Storage> real) {
     return std::make_unique<FragileStorage>(std::move(real), broken);
   };
 }
@@ -39,7 +39,7 @@ bool Eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-CoordinatorOptions QuickOptions(const TempDir& dir) {
+CoordinatorOptions QuickOptions(const support::TempDir& dir) {
   CoordinatorOptions options;
   options.listen = "127.0.0.1:0";
   options.db = dir / "assay.db";
@@ -64,7 +64,7 @@ void Bed::Start() {
 }
 
 void Bed::Restart() {
-  const Status stopped = coordinator_->Stop();
+  const base::Status stopped = coordinator_->Stop();
   INFO(stopped.text());
   REQUIRE(stopped.ok());
   coordinator_.reset();
@@ -226,4 +226,4 @@ Result::Got Result::Wait() {
   return got;
 }
 
-}  // namespace assay::test
+}  // namespace assay::coordinator

@@ -21,14 +21,14 @@
 #include "recover.grpc.pb.h"
 #include "tests/support/temp_dir.h"
 
-namespace assay::test {
+namespace assay::coordinator {
 
 inline constexpr auto kPatience = std::chrono::seconds(20);
 
 bool Eventually(const std::function<bool()>& condition);
 
 // Options with short waits where the defaults are deliberately long.
-CoordinatorOptions QuickOptions(const TempDir& dir);
+CoordinatorOptions QuickOptions(const support::TempDir& dir);
 
 // Makes the store's commits fail while *broken is true. *broken outlives the coordinator.
 void BreakOnDemand(CoordinatorOptions* options, const std::atomic<bool>* broken);
@@ -40,13 +40,13 @@ class Bed {
 
   Coordinator& coordinator() { return *coordinator_; }
   std::string address() const { return coordinator_->address(); }
-  const TempDir& dir() const { return dir_; }
+  const support::TempDir& dir() const { return dir_; }
   // Restarts the coordinator on the same files; the port may differ.
   void Restart();
 
  private:
   void Start();
-  TempDir dir_;
+  support::TempDir dir_;
   CoordinatorOptions options_;
   std::unique_ptr<Coordinator> coordinator_;
 };
@@ -123,4 +123,4 @@ class Result {
   bool finished_ = false;
 };
 
-}  // namespace assay::test
+}  // namespace assay::coordinator

@@ -19,7 +19,7 @@
 
 extern char** environ;
 
-namespace assay::test {
+namespace assay::coordinator {
 namespace {
 
 grpc::Status CallRaw(Client* client, const std::string& path, const std::string& request) {
@@ -253,4 +253,4 @@ TEST_CASE("10,000 bad requests leave no trace") {
 }
 
 }  // namespace
-}  // namespace assay::test
+}  // namespace assay::coordinator

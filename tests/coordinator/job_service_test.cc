@@ -11,7 +11,7 @@
 
 #include "tests/coordinator/harness.h"
 
-namespace assay::test {
+namespace assay::coordinator {
 namespace {
 
 using job::JobSummarySignal;
@@ -421,4 +421,4 @@ TEST_CASE("a store failure ends subscribers, and no signal is sent that is not s
 }
 
 }  // namespace
-}  // namespace assay::test
+}  // namespace assay::coordinator

@@ -13,7 +13,7 @@
 
 #include "tests/coordinator/harness.h"
 
-namespace assay::test {
+namespace assay::coordinator {
 namespace {
 
 std::string FirstLine(const std::string& file) {
@@ -108,12 +108,12 @@ TEST_CASE("reflection answers") {
 
 TEST_CASE("a second coordinator on the same port or database fails with an error that names it") {
   Bed bed;
-  TempDir other;
+  support::TempDir other;
   CoordinatorOptions options = QuickOptions(other);
   options.listen = bed.address();
   auto second = Coordinator::Start(options);
   REQUIRE_FALSE(second.ok());
-  CHECK(second.status().code() == Code::kConflict);
+  CHECK(second.status().code() == base::Code::kConflict);
   CHECK(second.status().text().find("cannot listen on " + bed.address() +
                                     ": Address already in use") == 0);
   CHECK_FALSE(Exists(other / "port"));
@@ -121,25 +121,25 @@ TEST_CASE("a second coordinator on the same port or database fails with an error
   options = QuickOptions(bed.dir());
   second = Coordinator::Start(options);
   REQUIRE_FALSE(second.ok());
-  CHECK(second.status().code() == Code::kConflict);
+  CHECK(second.status().code() == base::Code::kConflict);
   CHECK(second.status().text().find("assay.db") != std::string::npos);
   CHECK(FirstLine(bed.dir() / "port") == bed.address());
 }
 
 TEST_CASE("listening beyond loopback needs --insecure") {
-  TempDir dir;
+  support::TempDir dir;
   CoordinatorOptions options = QuickOptions(dir);
   options.listen = "0.0.0.0:0";
   const auto refused = Coordinator::Start(options);
   REQUIRE_FALSE(refused.ok());
-  CHECK(refused.status().code() == Code::kInvalid);
+  CHECK(refused.status().code() == base::Code::kInvalid);
   CHECK(refused.status().text().find("--insecure") != std::string::npos);
   options.insecure = true;
   CHECK(Coordinator::Start(options).ok());
 }
 
 TEST_CASE("a failed start leaves nothing behind") {
-  TempDir dir;
+  support::TempDir dir;
   for (const auto& change : std::vector<std::function<void(CoordinatorOptions*)>>{
            [](CoordinatorOptions* options) { options->listen = "nonsense"; },
            [](CoordinatorOptions* options) { options->idle_timeout = 19'999; },
@@ -232,4 +232,4 @@ TEST_CASE("a change that cannot be stored is not published; service resumes with
 }
 
 }  // namespace
-}  // namespace assay::test
+}  // namespace assay::coordinator

@@ -8,7 +8,7 @@
 
 #include "tests/coordinator/harness.h"
 
-namespace assay::test {
+namespace assay::coordinator {
 namespace {
 
 std::int64_t Run(Client* client, const std::string& job, const std::string& code,
@@ -248,4 +248,4 @@ TEST_CASE("the calls of process recovery answer UNIMPLEMENTED") {
 }
 
 }  // namespace
-}  // namespace assay::test
+}  // namespace assay::coordinator

@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "tests/support/cluster_world.h"
 
-using namespace assay;
+using namespace assay::core;
+using namespace assay::rank_table;
+using namespace assay::support;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace assay;
+using namespace assay::core;
 
 TEST_CASE("ops have the wire's numbers and the CLI's names") {
   CHECK(OpFromWire(0) == Op::kAic);

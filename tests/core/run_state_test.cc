@@ -5,7 +5,7 @@
 #include <iterator>
 #include <set>
 
-using namespace assay;
+using namespace assay::core;
 
 TEST_CASE("every state but closed can be left, and every state can be reached") {
   std::set<RunState> left;

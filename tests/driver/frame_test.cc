@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-using namespace assay;
+using namespace assay::base;
 using namespace assay::driver;
 
 namespace {

@@ -16,7 +16,10 @@
 #include "driver/host/shared_buffer.h"
 
 using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
 using namespace assay::driver;
+using namespace assay::driver::host;
 
 namespace {
 

@@ -5,6 +5,8 @@
 #include <string>
 
 using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
 using namespace assay::driver;
 
 namespace {

@@ -6,7 +6,10 @@
 #include "driver/sim/sim_plan.h"
 
 using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
 using namespace assay::driver;
+using namespace assay::driver::sim;
 
 namespace {
 

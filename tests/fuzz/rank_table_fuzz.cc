@@ -14,7 +14,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const assay::TableReading reading = assay::ReadRankTable(text, "fuzz");
+  const assay::rank_table::TableReading reading = assay::ReadRankTable(text, "fuzz");
   std::string broken = assay::BrokenInvariant(reading);
   if (broken.empty()) broken = assay::BrokenHcclJson(text, reading);
   if (!broken.empty()) {

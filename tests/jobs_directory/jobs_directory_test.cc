@@ -17,7 +17,12 @@
 #include "core/cluster/cluster.h"
 #include "tests/support/temp_dir.h"
 
-using namespace assay;
+using namespace assay::base;
+using namespace assay::control;
+using namespace assay::core;
+using namespace assay::core::cluster;
+using namespace assay::jobs_directory;
+using namespace assay::support;
 
 namespace {
 

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-using namespace assay;
+using namespace assay::core;
+using namespace assay::jobs_directory;
 using Catch::Matchers::Contains;
 
 namespace {
@@ -75,7 +76,7 @@ struct Room {
   }
   void Answer(const std::string& job, int code = 0, bool changed = true,
               const std::string& text = "") {
-    assay::Answer answer;
+    assay::core::Answer answer;
     answer.code = code;
     answer.changed = changed;
     answer.text = text;

@@ -10,7 +10,7 @@
 #include "lockfree/fanout_queue.h"
 #include "tests/lockfree/items.h"
 
-using namespace assay;
+using namespace assay::lockfree;
 
 namespace {
 

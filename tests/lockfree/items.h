@@ -11,7 +11,7 @@
 
 #include "lockfree/queue.h"
 
-namespace assay {
+namespace assay::lockfree {
 
 // Blocks of two items, so that every second item crosses a block boundary.
 using TinyQueueTraits = QueueTraits<2, 2, 2>;
@@ -73,4 +73,4 @@ constexpr std::uint32_t kSlower = 5;
 constexpr std::uint32_t kSlower = 1;
 #endif
 
-}  // namespace assay
+}  // namespace assay::lockfree

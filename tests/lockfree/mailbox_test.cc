@@ -11,7 +11,7 @@
 
 #include "tests/lockfree/items.h"
 
-using namespace assay;
+using namespace assay::lockfree;
 
 namespace {
 

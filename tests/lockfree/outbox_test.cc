@@ -12,7 +12,7 @@
 #include "lockfree/fanout_queue.h"
 #include "tests/lockfree/items.h"
 
-using namespace assay;
+using namespace assay::lockfree;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "tests/lockfree/model.h"
 
 using namespace assay;
+using namespace assay::lockfree;
 using model::BlockUntil;
 using model::Cell;
 using model::Expect;

@@ -10,7 +10,7 @@
 #include "rank_table/json_text.h"
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::rank_table {
 
 using RankTriple = std::tuple<std::int32_t, std::int32_t, std::string>;
 
@@ -36,4 +36,4 @@ inline std::string BrokenHcclJson(std::string_view text, const TableReading& rea
   return "";
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

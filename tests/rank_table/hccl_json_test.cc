@@ -10,7 +10,7 @@
 #include "tests/rank_table/hccl_json_invariants.h"
 #include "tests/rank_table/table_writer.h"
 
-using namespace assay;
+using namespace assay::rank_table;
 using Json = nlohmann::ordered_json;
 
 namespace {

@@ -10,12 +10,12 @@
 #include "base/text.h"
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::rank_table {
 
 inline bool IsPlainUtf8(std::string_view text) {
   while (!text.empty()) {
-    const int length = Utf8Length(text);
-    if (length <= 0 || IsControl(text)) return false;
+    const int length = base::Utf8Length(text);
+    if (length <= 0 || base::IsControl(text)) return false;
     text.remove_prefix(static_cast<std::size_t>(length));
   }
   return true;
@@ -63,4 +63,4 @@ inline std::string BrokenInvariant(const TableReading& reading) {
   return "";
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-using namespace assay;
+using namespace assay::rank_table;
 using nlohmann::json;
 
 namespace {

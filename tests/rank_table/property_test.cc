@@ -11,7 +11,7 @@
 #include "tests/rank_table/invariants.h"
 #include "tests/rank_table/table_writer.h"
 
-using namespace assay;
+using namespace assay::rank_table;
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 #include "tests/rank_table/invariants.h"
 
-using namespace assay;
+using namespace assay::rank_table;
 using nlohmann::json;
 
 namespace {

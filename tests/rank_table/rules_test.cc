@@ -7,7 +7,7 @@
 #include "rank_table/rank_table.h"
 #include "tests/rank_table/invariants.h"
 
-using namespace assay;
+using namespace assay::rank_table;
 
 namespace {
 

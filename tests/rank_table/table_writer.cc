@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::rank_table {
 
 WrittenTable TableWriter::Write(WrittenForm form) {
   const WrittenTable table = Draw(form);
@@ -191,4 +191,4 @@ std::string TableWriter::Text(const Json& json) {
   return text;
 }
 
-}  // namespace assay
+}  // namespace assay::rank_table

@@ -9,7 +9,7 @@
 
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::rank_table {
 
 enum class WrittenForm { kServers, kClusterd, kOxc, kLab, kCloud, kNodes, kRanks };
 inline constexpr WrittenForm kWrittenForms[] = {
@@ -52,4 +52,4 @@ class TableWriter {
   std::mt19937 random_;
 };
 
-}  // namespace assay
+}  // namespace assay::rank_table

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <vector>
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
 constexpr int kPatienceMs = 20'000;
@@ -114,7 +114,7 @@ TEST_CASE("a port in use is reported as a conflict") {
   const auto acceptor = Started(&receiver);
   const auto second = Acceptor::Listen(Loopback(acceptor->port()));
   REQUIRE_FALSE(second.ok());
-  CHECK(second.status().code() == Code::kConflict);
+  CHECK(second.status().code() == base::Code::kConflict);
   CHECK_THAT(second.status().text(),
              Catch::Contains("127.0.0.1:" + std::to_string(acceptor->port())) &&
                  Catch::Contains("Address already in use"));
@@ -154,4 +154,4 @@ TEST_CASE("without a free file descriptor the acceptor waits, and resumes when t
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::rpc

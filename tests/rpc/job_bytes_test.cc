@@ -10,27 +10,27 @@
 #include "job.pb.h"
 #include "rpc/bytes.h"
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
-Signal SomeSignal(const std::string& table) {
-  Signal signal;
+core::Signal SomeSignal(const std::string& table) {
+  core::Signal signal;
   signal.job = {"job-1", "train", "team", "pytorch", "10.0.0.1:6000", "10.9.9.9"};
-  signal.state = JobState::kRunning;
+  signal.state = core::JobState::kRunning;
   signal.created = 1'700'000'000'999;
   signal.hccl = std::make_shared<const std::string>(table);
   signal.change = 7;
   return signal;
 }
 
-job::JobSummarySignal Read(const EncodedMessage& message) {
+job::JobSummarySignal Read(const control::EncodedMessage& message) {
   CHECK(message.bytes->Length() == message.size);
   job::JobSummarySignal read;
   REQUIRE(ParseBytes(*message.bytes, &read).ok());
   return read;
 }
 
-job::JobSummarySignalList ReadList(const EncodedMessage& message) {
+job::JobSummarySignalList ReadList(const control::EncodedMessage& message) {
   CHECK(message.bytes->Length() == message.size);
   job::JobSummarySignalList read;
   REQUIRE(ParseBytes(*message.bytes, &read).ok());
@@ -38,28 +38,31 @@ job::JobSummarySignalList ReadList(const EncodedMessage& message) {
 }
 
 // The size that the generated code gives the same message.
-std::size_t CanonicalSize(const EncodedMessage& message) { return Read(message).ByteSizeLong(); }
+std::size_t CanonicalSize(const control::EncodedMessage& message) {
+  return Read(message).ByteSizeLong();
+}
 
 TEST_CASE("a table that does not fit causes a warning") {
   std::size_t fits = 0;
-  for (std::size_t size = kMessageBytesMax - 400; size < kMessageBytesMax; size += 8) {
-    Signal signal = SomeSignal(std::string(size, ' '));
+  for (std::size_t size = control::kMessageBytesMax - 400; size < control::kMessageBytesMax;
+       size += 8) {
+    core::Signal signal = SomeSignal(std::string(size, ' '));
     signal.deleted = true;
     signal.ended = signal.created;
-    const bool left_out = MissingHcclWarning(signal.job, *signal.hccl) != "";
+    const bool left_out = control::MissingHcclWarning(signal.job, *signal.hccl) != "";
     const bool carried = EncodeJobSignal(signal, std::string(36, 'u')).size > size;
     REQUIRE((carried || left_out));
     if (!left_out) fits = size;
   }
-  CHECK(fits > kMessageBytesMax - 400);
-  CHECK(MissingHcclWarning(SomeSignal("").job, std::string(fits + 8, ' ')).find("HcclJson") !=
-        std::string::npos);
+  CHECK(fits > control::kMessageBytesMax - 400);
+  CHECK(control::MissingHcclWarning(SomeSignal("").job, std::string(fits + 8, ' '))
+            .find("HcclJson") != std::string::npos);
 }
 
 TEST_CASE("a signal has ClusterD's fields, whatever the size of its table") {
   const std::string table = R"({"status":"complete"})" + std::string(GENERATE(0u, 20'000u), ' ');
-  const Signal signal = SomeSignal(table);
-  const EncodedMessage message = EncodeJobSignal(signal, "uuid-1");
+  const core::Signal signal = SomeSignal(table);
+  const control::EncodedMessage message = EncodeJobSignal(signal, "uuid-1");
   CHECK(CanonicalSize(message) == message.size);
   const job::JobSummarySignal read = Read(message);
   CHECK(read.uuid() == "uuid-1");
@@ -80,14 +83,14 @@ TEST_CASE("a signal has ClusterD's fields, whatever the size of its table") {
 }
 
 TEST_CASE("deleteTime is set for ended jobs only, the addresses for pytorch only") {
-  Signal signal = SomeSignal("{}");
+  core::Signal signal = SomeSignal("{}");
   signal.ended = 1'700'000'100'500;
   CHECK(Read(EncodeJobSignal(signal, "u")).deletetime().empty());  // running: not set
-  for (JobState state : {JobState::kComplete, JobState::kFailed}) {
+  for (core::JobState state : {core::JobState::kComplete, core::JobState::kFailed}) {
     signal.state = state;
     CHECK(Read(EncodeJobSignal(signal, "u")).deletetime() == "1700000100");
   }
-  signal.state = JobState::kRunning;
+  signal.state = core::JobState::kRunning;
   signal.deleted = true;
   signal.job.framework = "mindspore";
   const job::JobSummarySignal read = Read(EncodeJobSignal(signal, "u"));
@@ -102,43 +105,43 @@ TEST_CASE("deleteTime is set for ended jobs only, the addresses for pytorch only
 
 TEST_CASE("a table that makes the message too large is omitted for both methods") {
   const std::size_t around = EncodeJobSignal(SomeSignal(""), "u").size;
-  const std::size_t most = kMessageBytesMax - Encoder::kListBytesOnce - Encoder::kListBytesEach -
-                           around - 5;  // the field's header
-  const EncodedMessage fits = EncodeJobSignal(SomeSignal(std::string(most, 'x')), "u");
+  const std::size_t most = control::kMessageBytesMax - control::Encoder::kListBytesOnce -
+                           control::Encoder::kListBytesEach - around - 5;  // the field's header
+  const control::EncodedMessage fits = EncodeJobSignal(SomeSignal(std::string(most, 'x')), "u");
   CHECK(Read(fits).hccljson().size() == most);
-  CHECK(EncodeJobSignalList({fits}, 1'700'000'000'000, 1).size <= kMessageBytesMax);
-  const EncodedMessage cut = EncodeJobSignal(SomeSignal(std::string(most + 1, 'x')), "u");
+  CHECK(EncodeJobSignalList({fits}, 1'700'000'000'000, 1).size <= control::kMessageBytesMax);
+  const control::EncodedMessage cut = EncodeJobSignal(SomeSignal(std::string(most + 1, 'x')), "u");
   CHECK(Read(cut).hccljson().empty());
   CHECK(Read(cut).operator_() == "add");
   CHECK(Read(cut).jobid() == "job-1");
 }
 
 TEST_CASE("a list contains the signals' bytes unchanged") {
-  std::vector<EncodedMessage> signals;
+  std::vector<control::EncodedMessage> signals;
   for (std::size_t i = 0; i < 5; ++i) {
     signals.push_back(EncodeJobSignal(SomeSignal(std::string(i * 3000, 'x')), std::to_string(i)));
   }
-  const EncodedMessage message = EncodeJobSignalList(signals, 1'700'000'000'123, 4000);
+  const control::EncodedMessage message = EncodeJobSignalList(signals, 1'700'000'000'123, 4000);
   const job::JobSummarySignalList list = ReadList(message);
   CHECK(list.ByteSizeLong() == message.size);
   CHECK(list.reporttime() == "1700000000123");
   CHECK(list.jobtotalnum() == 4000);
   REQUIRE(list.jobsummarysignals_size() == 5);
-  std::size_t sum = Encoder::kListBytesOnce;
+  std::size_t sum = control::Encoder::kListBytesOnce;
   for (std::size_t i = 0; i < 5; ++i) {
     const job::JobSummarySignal& one = list.jobsummarysignals(static_cast<int>(i));
     CHECK(one.SerializeAsString() == Read(signals[i]).SerializeAsString());
-    sum += signals[i].size + Encoder::kListBytesEach;
+    sum += signals[i].size + control::Encoder::kListBytesEach;
   }
   CHECK(message.size <= sum);
 }
 
 TEST_CASE("the bytes share the table instead of copying it and keep it alive") {
   auto table = std::make_shared<const std::string>(std::string(100'000, 'x'));
-  Signal signal = SomeSignal("");
+  core::Signal signal = SomeSignal("");
   signal.hccl = table;
-  EncodedMessage message = EncodeJobSignal(signal, "u");
-  const EncodedMessage list = EncodeJobSignalList({message}, 1, 1);
+  control::EncodedMessage message = EncodeJobSignal(signal, "u");
+  const control::EncodedMessage list = EncodeJobSignalList({message}, 1, 1);
   signal.hccl = nullptr;
   CHECK(table.use_count() == 2);
   message = {};
@@ -150,4 +153,4 @@ TEST_CASE("the bytes share the table instead of copying it and keep it alive") {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::rpc

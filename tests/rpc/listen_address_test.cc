@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace assay {
+namespace assay::rpc {
 namespace {
 
 TEST_CASE("listen addresses are parsed") {
@@ -20,7 +20,7 @@ TEST_CASE("listen addresses are parsed") {
         Row{"head.example:80", "head.example", 80, false},
         Row{"10.0.0.7:80", "10.0.0.7", 80, false}}) {
     INFO(row.text);
-    const Result<ListenAddress> address = ParseListenAddress(row.text);
+    const base::Result<ListenAddress> address = ParseListenAddress(row.text);
     REQUIRE(address.ok());
     CHECK(address->host == row.host);
     CHECK(address->port == row.port);
@@ -35,13 +35,13 @@ TEST_CASE("an invalid listen address is refused with an error that says why") {
         "127.0.0.1:80x", "::1:8899", "[::1]", "[::1", "[]:80", "[127.0.0.1]:80", "a b:80", "a/b:80",
         "[fe80::1%eth0]:80", "127.0.0.1:000080"}) {
     INFO(text);
-    const Result<ListenAddress> address = ParseListenAddress(text);
+    const base::Result<ListenAddress> address = ParseListenAddress(text);
     REQUIRE_FALSE(address.ok());
-    CHECK(address.status().code() == Code::kInvalid);
+    CHECK(address.status().code() == base::Code::kInvalid);
     CHECK(address.status().text().find("HOST:PORT") != std::string::npos);
   }
   CHECK(ParseListenAddress(std::string(100'000, 'x') + ":1").status().text().size() < 1000);
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::rpc

@@ -7,7 +7,7 @@
 
 namespace assay::simulation {
 
-constexpr Ms kReapMs = 2'000;
+constexpr core::Ms kReapMs = 2'000;
 
 Agent::Agent(World* world, Checker* checker, int index)
     : world_(*world), checker_(*checker), index_(index) {
@@ -49,22 +49,22 @@ void Agent::Die() {
   world_.At(world_.Delay(world_.healed ? 1'000 : 60'000), [this] { Start(); });
 }
 
-void Agent::Stop(Ms grace) {
+void Agent::Stop(core::Ms grace) {
   if (!supervisor_) return;
   stopping_ = true;
-  Step(StopAsked{grace});
-  Later(world_.Delay(60'000), StopForced{});
+  Step(core::node::StopAsked{grace});
+  Later(world_.Delay(60'000), core::node::StopForced{});
 }
 
-void Agent::Hear(LinkId link, CoordinatorMessage message) {
-  if (supervisor_ && link_ == link) Step(CoordinatorSaid{std::move(message)});
+void Agent::Hear(core::LinkId link, core::CoordinatorMessage message) {
+  if (supervisor_ && link_ == link) Step(core::node::CoordinatorSaid{std::move(message)});
 }
 
-void Agent::Lost(LinkId link) {
+void Agent::Lost(core::LinkId link) {
   if (!supervisor_ || link_ != link) return;
   link_.reset();
   ConnectLater();
-  Step(LinkDown{});
+  Step(core::node::LinkDown{});
 }
 
 void Agent::ConnectLater() {
@@ -72,7 +72,7 @@ void Agent::ConnectLater() {
     if (life != life_ || !supervisor_ || link_) return;
     link_ = connect();
     if (!link_) return ConnectLater();
-    Step(LinkUp{});
+    Step(core::node::LinkUp{});
   });
 }
 
@@ -86,34 +86,35 @@ std::string Agent::Pending() const {
 }
 
 // Delivers a worker's event unless the agent's process has died since.
-void Agent::Later(Ms delay, NodeEvent event) {
+void Agent::Later(core::Ms delay, core::node::NodeEvent event) {
   world_.At(delay, [this, life = life_, said = std::move(event)] {
     if (life == life_ && supervisor_) Step(said);
   });
 }
 
-void Agent::Step(const NodeEvent& event) {
+void Agent::Step(const core::node::NodeEvent& event) {
   world_.Trace(self_.name.c_str(), [&] { return Text(event); });
-  if (const auto* gone = std::get_if<WorkerGone>(&event)) workers_.erase(gone->worker);
-  if (const auto* safe = std::get_if<DeviceSafe>(&event)) {
+  if (const auto* gone = std::get_if<core::node::WorkerGone>(&event)) workers_.erase(gone->worker);
+  if (const auto* safe = std::get_if<core::node::DeviceSafe>(&event)) {
     checker_.DeviceSafed(index_, safe->worker);
   }
-  NodeOutput out;
+  core::node::NodeOutput out;
   supervisor_->Step(event, Now(), &out);
   ++world_.steps;
   if (Fails(world_.faults.agent_dies) || Fails(world_.faults.spool_fails)) return Die();
-  for (const SpoolRecord& record : out.records) {
+  for (const core::node::SpoolRecord& record : out.records) {
     checker_.Spooled(index_, record);
-    if (world_.canary == Canary::kSpoolForgets && std::holds_alternative<SpoolBegun>(record)) {
+    if (world_.canary == Canary::kSpoolForgets &&
+        std::holds_alternative<core::node::SpoolBegun>(record)) {
       continue;
     }
-    Apply(record, &spool_);
+    core::node::Apply(record, &spool_);
   }
   world_.Require(spool_ == supervisor_->spooled(),
                  "an agent's spool differs from its supervisor's state");
   if (Fails(world_.faults.agent_dies)) return Die();
   const int life = life_;
-  for (const NodeEffect& effect : out.effects) {
+  for (const core::node::NodeEffect& effect : out.effects) {
     world_.Trace(self_.name.c_str(), [&] { return "-> " + Text(effect); });
     std::visit([this](const auto& one) { Perform(one); }, effect);
     if (life != life_) return;
@@ -124,30 +125,30 @@ void Agent::Step(const NodeEvent& event) {
 }
 
 void Agent::TickLater() {
-  const Ms due = std::max(supervisor_->NextDeadline(Now()), Now());
+  const core::Ms due = std::max(supervisor_->NextDeadline(Now()), Now());
   if (tick_at_ && *tick_at_ <= due) return;
   tick_at_ = due;
   world_.At(due - Now(), [this, due, life = life_] {
     if (life != life_ || !supervisor_ || tick_at_ != due) return;
     tick_at_.reset();
-    Step(NodeTicked{});
+    Step(core::node::NodeTicked{});
   });
 }
 
 // --- Effects -------------------------------------------------------------------------------------
 
-void Agent::Perform(const SendToCoordinator& effect) {
+void Agent::Perform(const core::node::SendToCoordinator& effect) {
   if (!link_) return;
-  AgentMessage message = effect.message;
-  auto* outcomes = std::get_if<Outcomes>(&message);
+  core::AgentMessage message = effect.message;
+  auto* outcomes = std::get_if<core::Outcomes>(&message);
   if (outcomes != nullptr && world_.canary == Canary::kForgeOutcome) {
-    for (OutcomeReport& report : outcomes->reports) report.code = OutcomeCode::kFaulty;
+    for (core::OutcomeReport& report : outcomes->reports) report.code = core::OutcomeCode::kFaulty;
   }
   say(*link_, std::move(message));
 }
 
-void Agent::Perform(const SpawnWorker& effect) {
-  const WorkerKey key = effect.worker;
+void Agent::Perform(const core::node::SpawnWorker& effect) {
+  const core::node::WorkerKey key = effect.worker;
   workers_[key].device = effect.device;
   checker_.WorkerSpawned(index_, key, effect.device);
   if (world_.canary == Canary::kSpawnTwice) {
@@ -156,71 +157,73 @@ void Agent::Perform(const SpawnWorker& effect) {
   if (Fails(world_.faults.crash / 3)) return Dies(key, world_.Delay(60'000), "signal 6");
   if (Fails(world_.faults.hang)) return;
   if (Fails(world_.faults.crash)) {
-    return Later(world_.Delay(3'000), WorkerFailed{key, "no chip"});
+    return Later(world_.Delay(3'000), core::node::WorkerFailed{key, "no chip"});
   }
-  Later(world_.Delay(Fails(world_.faults.late) ? 70'000 : 3'000), WorkerOpened{key});
+  Later(world_.Delay(Fails(world_.faults.late) ? 70'000 : 3'000), core::node::WorkerOpened{key});
 }
 
-void Agent::Perform(const RunAic& effect) {
-  checker_.OpRun(index_, effect.worker, Op::kAic);
-  if (world_.canary == Canary::kRunTwice) checker_.OpRun(index_, effect.worker, Op::kAic);
-  RunOp(effect.worker, Op::kAic);
+void Agent::Perform(const core::node::RunAic& effect) {
+  checker_.OpRun(index_, effect.worker, core::Op::kAic);
+  if (world_.canary == Canary::kRunTwice) checker_.OpRun(index_, effect.worker, core::Op::kAic);
+  RunOp(effect.worker, core::Op::kAic);
 }
 
-void Agent::Perform(const PrepareP2p& effect) {
-  const WorkerKey key = effect.worker;
+void Agent::Perform(const core::node::PrepareP2p& effect) {
+  const core::node::WorkerKey key = effect.worker;
   checker_.OpPrepared(index_, key);
   if (Fails(world_.faults.hang)) return;
   // The worker answers the op instead of preparing, hangs or crashes.
-  if (Fails(world_.faults.crash / 2)) return RunOp(key, Op::kP2p);
+  if (Fails(world_.faults.crash / 2)) return RunOp(key, core::Op::kP2p);
   const std::string error = Fails(world_.faults.crash / 2) ? "no link" : "";
-  const Ms most = Fails(world_.faults.late) ? 2 * DeadlineOf(Op::kP2p) : 1'000;
-  Later(world_.Delay(most), WorkerP2pPrepared{key, "blob of " + std::to_string(key.rank), error});
+  const core::Ms most = Fails(world_.faults.late) ? 2 * DeadlineOf(core::Op::kP2p) : 1'000;
+  Later(world_.Delay(most),
+        core::node::WorkerP2pPrepared{key, "blob of " + std::to_string(key.rank), error});
 }
 
-void Agent::Perform(const RunP2p& effect) {
-  checker_.OpRun(index_, effect.worker, Op::kP2p);
-  RunOp(effect.worker, Op::kP2p);
+void Agent::Perform(const core::node::RunP2p& effect) {
+  checker_.OpRun(index_, effect.worker, core::Op::kP2p);
+  RunOp(effect.worker, core::Op::kP2p);
 }
 
-void Agent::RunOp(const WorkerKey& key, Op op) {
-  const Ms deadline = DeadlineOf(op);
+void Agent::RunOp(const core::node::WorkerKey& key, core::Op op) {
+  const core::Ms deadline = DeadlineOf(op);
   if (world_.Chance(200)) {
-    Later(world_.Delay(deadline / 2), WorkerProgressed{key, op, 50, "half"});
+    Later(world_.Delay(deadline / 2), core::node::WorkerProgressed{key, op, 50, "half"});
   }
   if (Fails(world_.faults.hang)) return;
   if (Fails(world_.faults.crash)) {
     return Dies(key, world_.Delay(deadline), "signal 11\nsegfault");
   }
-  const Ms delay = Fails(world_.faults.late)
-                       ? deadline + world_.Delay(world_.settings.kill_grace + 2'000)
-                       : world_.Delay(deadline / 2);
-  const auto code = Fails(world_.faults.bad) ? static_cast<OutcomeCode>(world_.Below(kOutcomeCodes))
-                                             : OutcomeCode::kOk;
-  Later(delay, WorkerOpDone{key, op, code, "done"});
+  const core::Ms delay = Fails(world_.faults.late)
+                             ? deadline + world_.Delay(world_.settings.kill_grace + 2'000)
+                             : world_.Delay(deadline / 2);
+  const auto code = Fails(world_.faults.bad)
+                        ? static_cast<core::OutcomeCode>(world_.Below(core::kOutcomeCodes))
+                        : core::OutcomeCode::kOk;
+  Later(delay, core::node::WorkerOpDone{key, op, code, "done"});
 }
 
-void Agent::Perform(const QuitWorker& effect) {
+void Agent::Perform(const core::node::QuitWorker& effect) {
   if (Fails(world_.faults.hang)) return;
   Dies(effect.worker, world_.Delay(world_.healed ? 1'000 : 4'000), "exit status 0");
 }
-void Agent::Perform(const KillWorker& effect) {
+void Agent::Perform(const core::node::KillWorker& effect) {
   Dies(effect.worker, world_.Delay(kReapMs), "signal 9");
 }
-void Agent::Dies(const WorkerKey& key, Ms delay, const std::string& how) {
+void Agent::Dies(const core::node::WorkerKey& key, core::Ms delay, const std::string& how) {
   world_.At(delay, [this, life = life_, key, how] {
     if (life != life_ || !supervisor_) return;
     const auto worker = workers_.find(key);
     if (worker == workers_.end() || std::exchange(worker->second.gone, true)) return;
     checker_.WorkerGone(index_, key);
-    Step(assay::WorkerGone{key, how});
+    Step(assay::core::node::WorkerGone{key, how});
   });
 }
 
-void Agent::Perform(const MakeSafe& effect) {
+void Agent::Perform(const core::node::MakeSafe& effect) {
   checker_.MakingSafe(index_, effect.worker, effect.device);
   Later(world_.Delay(effect.timeout),
-        DeviceSafe{effect.worker, Fails(world_.faults.voltage), "0.8 V"});
+        core::node::DeviceSafe{effect.worker, Fails(world_.faults.voltage), "0.8 V"});
 }
 
 }  // namespace assay::simulation

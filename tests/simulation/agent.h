@@ -23,17 +23,17 @@ class Agent {
   // REQUIRES: world and checker outlive it.
   Agent(World* world, Checker* checker, int index);
 
-  std::function<std::optional<LinkId>()> connect;  // no value: the coordinator is unreachable
-  std::function<void(LinkId, AgentMessage)> say;
+  std::function<std::optional<core::LinkId>()> connect;  // no value: the coordinator is unreachable
+  std::function<void(core::LinkId, core::AgentMessage)> say;
   std::function<void()> died;
 
   static std::string NameOf(int index) { return std::string(1, static_cast<char>('a' + index)); }
 
   void Start();
   void Die();
-  void Stop(Ms grace);
-  void Hear(LinkId link, CoordinatorMessage message);
-  void Lost(LinkId link);
+  void Stop(core::Ms grace);
+  void Hear(core::LinkId link, core::CoordinatorMessage message);
+  void Lost(core::LinkId link);
   // Why the agent is not at rest; "" if it is.
   std::string Pending() const;
 
@@ -42,37 +42,37 @@ class Agent {
     std::int32_t device = 0;
     bool gone = false;  // the process has exited and WorkerGone is delivered
   };
-  Ms Now() const { return world_.now() + clock_; }
+  core::Ms Now() const { return world_.now() + clock_; }
   bool Fails(int permille) { return !world_.healed && world_.Chance(permille); }
-  void Later(Ms delay, NodeEvent event);
-  void Step(const NodeEvent& event);
+  void Later(core::Ms delay, core::node::NodeEvent event);
+  void Step(const core::node::NodeEvent& event);
   void TickLater();
   void ConnectLater();
 
-  void Perform(const SendToCoordinator& effect);
-  void Perform(const SpawnWorker& effect);
-  void Perform(const RunAic& effect);
-  void Perform(const PrepareP2p& effect);
-  void Perform(const RunP2p& effect);
-  void Perform(const QuitWorker& effect);
-  void Perform(const KillWorker& effect);
-  void Perform(const MakeSafe& effect);
-  void RunOp(const WorkerKey& key, Op op);
-  void Dies(const WorkerKey& key, Ms delay, const std::string& how);
-  Ms DeadlineOf(Op op) const {
-    return op == Op::kAic ? world_.settings.aic_deadline : world_.settings.p2p_deadline;
+  void Perform(const core::node::SendToCoordinator& effect);
+  void Perform(const core::node::SpawnWorker& effect);
+  void Perform(const core::node::RunAic& effect);
+  void Perform(const core::node::PrepareP2p& effect);
+  void Perform(const core::node::RunP2p& effect);
+  void Perform(const core::node::QuitWorker& effect);
+  void Perform(const core::node::KillWorker& effect);
+  void Perform(const core::node::MakeSafe& effect);
+  void RunOp(const core::node::WorkerKey& key, core::Op op);
+  void Dies(const core::node::WorkerKey& key, core::Ms delay, const std::string& how);
+  core::Ms DeadlineOf(core::Op op) const {
+    return op == core::Op::kAic ? world_.settings.aic_deadline : world_.settings.p2p_deadline;
   }
 
   World& world_;
   Checker& checker_;
   const int index_;
-  Node self_;
-  Spooled spool_;
-  std::optional<Supervisor> supervisor_;
-  std::map<WorkerKey, Worker> workers_;
-  std::optional<LinkId> link_;
-  std::optional<Ms> tick_at_;
-  Ms clock_ = 0;
+  core::Node self_;
+  core::node::Spooled spool_;
+  std::optional<core::node::Supervisor> supervisor_;
+  std::map<core::node::WorkerKey, Worker> workers_;
+  std::optional<core::LinkId> link_;
+  std::optional<core::Ms> tick_at_;
+  core::Ms clock_ = 0;
   int life_ = 0;
   bool stopping_ = false;
 };

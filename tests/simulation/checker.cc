@@ -11,7 +11,8 @@
 namespace assay::simulation {
 namespace {
 
-constexpr Ms kLateMs = 10'000;  // slack for late ticks and for failed commits, which are repeated
+constexpr core::Ms kLateMs =
+    10'000;  // slack for late ticks and for failed commits, which are repeated
 
 // Details of outcomes of ops that were never started.
 constexpr std::string_view kNeverStarted[] = {"executor not connected", "executor not ready within",
@@ -32,9 +33,9 @@ bool BeginsWithOne(const std::string& text, const Texts& texts) {
                      [&](std::string_view one) { return text.starts_with(one); });
 }
 
-std::optional<CallId> CallOf(const Event& event) {
+std::optional<core::CallId> CallOf(const core::Event& event) {
   return std::visit(
-      [](const auto& one) -> std::optional<CallId> {
+      [](const auto& one) -> std::optional<core::CallId> {
         if constexpr (requires { one.call; }) return one.call;
         return std::nullopt;
       },
@@ -49,8 +50,8 @@ int Digits(const std::string& text) {
   return std::stoi(text);
 }
 
-const RankTest* FindRank(const Run& run, std::int32_t number) {
-  for (const RankTest& rank : run.ranks) {
+const core::RankTest* FindRank(const core::Run& run, std::int32_t number) {
+  for (const core::RankTest& rank : run.ranks) {
     if (rank.rank == number) return &rank;
   }
   return nullptr;
@@ -65,8 +66,8 @@ int AgentNamed(const std::string& name) { return name.size() == 1 ? name[0] - 'a
 void Checker::CoordinatorStarted(const Disk& disk) {
   judged_from_ = world_.now() + world_.settings.resume_grace;
   for (const auto& [id, run] : disk.all.runs) {
-    for (const RankTest& rank : run.ranks) {
-      for (const Op op : kAllOps) {
+    for (const core::RankTest& rank : run.ranks) {
+      for (const core::Op op : core::kAllOps) {
         const auto had = stored_.find({id, rank.rank, op});
         if ((had != stored_.end()) != rank.answered.Has(op)) {
           world_.Fail("an outcome of run " + std::to_string(id) +
@@ -81,43 +82,44 @@ void Checker::CoordinatorStarted(const Disk& disk) {
   }
 }
 
-void Checker::BeforeStep(const Event& event, const Durable& durable) {
+void Checker::BeforeStep(const core::Event& event, const core::Durable& durable) {
   replied_.clear();
   leaving_.clear();
   if (const auto call = CallOf(event)) {
     world_.Require(asked_.emplace(*call, Asked()).second, "a call was stepped twice");
   }
-  if (const auto* reply = std::get_if<Replied>(&event)) See(*reply, durable);
-  if (const auto* forgotten = std::get_if<NodeForgotten>(&event)) {
+  if (const auto* reply = std::get_if<core::Replied>(&event)) See(*reply, durable);
+  if (const auto* forgotten = std::get_if<core::NodeForgotten>(&event)) {
     for (const auto& [device, run] : durable.leases) {
       if (device.node == forgotten->node) leaving_.insert(run);
     }
   }
 }
 
-void Checker::See(const Replied& reply, const Durable& durable) {
+void Checker::See(const core::Replied& reply, const core::Durable& durable) {
   for (const auto& [id, run] : durable.runs) {
-    const bool waits = run.state == RunState::kTesting || run.state == RunState::kCancelling;
-    if (run.job != reply.job || run.executor != Executor::kSubscriber || !waits) continue;
+    const bool waits =
+        run.state == core::RunState::kTesting || run.state == core::RunState::kCancelling;
+    if (run.job != reply.job || run.executor != core::Executor::kSubscriber || !waits) continue;
     Asked& asked = asked_.at(reply.call);
-    for (const ReplyItem& item : reply.items) {
-      const auto op = OpFromWire(Digits(item.op));
-      const auto code = OutcomeCodeFromInt(Digits(item.code));
-      const RankTest* rank = FindRank(run, Digits(item.rank));
+    for (const core::ReplyItem& item : reply.items) {
+      const auto op = core::OpFromWire(Digits(item.op));
+      const auto code = core::OutcomeCodeFromInt(Digits(item.code));
+      const core::RankTest* rank = FindRank(run, Digits(item.rank));
       if (rank == nullptr || !op || !code || !rank->ops.Has(*op)) continue;
-      const OutcomeKey key{id, rank->rank, *op};
+      const core::OutcomeKey key{id, rank->rank, *op};
       asked.keys.push_back(key);
       if (!rank->answered.Has(*op)) replied_.emplace(key, *code);
     }
   }
 }
 
-void Checker::Stepped(const Event& event, const Output& out, std::size_t record, std::size_t effect,
-                      const Cluster& cluster) {
-  const std::optional<CallId> call = CallOf(event);
+void Checker::Stepped(const core::Event& event, const core::Output& out, std::size_t record,
+                      std::size_t effect, const core::cluster::Cluster& cluster) {
+  const std::optional<core::CallId> call = CallOf(event);
   int answers = 0;
   for (; effect < out.effects.size(); ++effect) {
-    const auto* answer = std::get_if<Answer>(&out.effects[effect]);
+    const auto* answer = std::get_if<core::Answer>(&out.effects[effect]);
     if (answer == nullptr) continue;
     ++answers;
     world_.Require(answer->call == call, "a step answers another call than its own");
@@ -126,28 +128,28 @@ void Checker::Stepped(const Event& event, const Output& out, std::size_t record,
   CheckOwing(event, out, record, cluster.durable());
   std::size_t replied = 0;
   for (; record < out.records.size(); ++record) {
-    if (const auto* put = std::get_if<PutOutcome>(&out.records[record])) {
+    if (const auto* put = std::get_if<core::PutOutcome>(&out.records[record])) {
       CheckOutcome(event, *put);
-      if (std::holds_alternative<Replied>(event)) ++replied;
+      if (std::holds_alternative<core::Replied>(event)) ++replied;
     }
-    if (std::holds_alternative<DropNode>(out.records[record])) {
+    if (std::holds_alternative<core::DropNode>(out.records[record])) {
       forgotten_.insert(leaving_.begin(), leaving_.end());
     }
   }
   world_.Require(replied == replied_.size(), "not every valid item of a reply was recorded");
-  CheckOpenRuns(cluster.durable(), std::holds_alternative<Ticked>(event));
+  CheckOpenRuns(cluster.durable(), std::holds_alternative<core::Ticked>(event));
 }
 
-void Checker::CheckOutcome(const Event& event, const PutOutcome& record) {
-  const OutcomeKey key{record.run, record.rank, record.op};
-  const Outcome& outcome = record.outcome;
-  const auto* said = std::get_if<LinkSaid>(&event);
-  if (std::holds_alternative<Replied>(event)) {
+void Checker::CheckOutcome(const core::Event& event, const core::PutOutcome& record) {
+  const core::OutcomeKey key{record.run, record.rank, record.op};
+  const core::Outcome& outcome = record.outcome;
+  const auto* said = std::get_if<core::LinkSaid>(&event);
+  if (std::holds_alternative<core::Replied>(event)) {
     const auto item = replied_.find(key);
     if (item == replied_.end() || item->second != outcome.code) {
       world_.Fail(Text(key) + " is not what its subscriber replied");
     }
-  } else if (said != nullptr && std::holds_alternative<Outcomes>(said->message)) {
+  } else if (said != nullptr && std::holds_alternative<core::Outcomes>(said->message)) {
     const auto had = spooled_.find(key);
     if (had == spooled_.end() || had->second.code != outcome.code ||
         had->second.detail != outcome.detail) {
@@ -159,30 +161,31 @@ void Checker::CheckOutcome(const Event& event, const PutOutcome& record) {
 }
 
 // A subscriber that did not answer may still be testing, so its job must refuse new tests.
-void Checker::CheckOwing(const Event& event, const Output& out, std::size_t record,
-                         const Durable& durable) {
-  if (std::holds_alternative<Replied>(event)) return;
-  std::set<RunId> answered;
+void Checker::CheckOwing(const core::Event& event, const core::Output& out, std::size_t record,
+                         const core::Durable& durable) {
+  if (std::holds_alternative<core::Replied>(event)) return;
+  std::set<core::RunId> answered;
   for (; record < out.records.size(); ++record) {
-    if (const auto* put = std::get_if<PutOutcome>(&out.records[record])) answered.insert(put->run);
-    const auto* header = std::get_if<PutRunHeader>(&out.records[record]);
-    if (header == nullptr || header->run.state != RunState::kClosed) continue;
-    const RunHeader& run = header->run;
-    if (run.executor != Executor::kSubscriber || run.started == 0) continue;
-    const Ms owing = durable.jobs.find(run.job)->second.owing_until;
+    if (const auto* put = std::get_if<core::PutOutcome>(&out.records[record]))
+      answered.insert(put->run);
+    const auto* header = std::get_if<core::PutRunHeader>(&out.records[record]);
+    if (header == nullptr || header->run.state != core::RunState::kClosed) continue;
+    const core::RunHeader& run = header->run;
+    if (run.executor != core::Executor::kSubscriber || run.started == 0) continue;
+    const core::Ms owing = durable.jobs.find(run.job)->second.owing_until;
     if (answered.count(run.id) > 0 && owing != world_.now() + world_.settings.owing) {
       world_.Fail("the job of run " + std::to_string(run.id) + " does not wait for its late reply");
     }
   }
 }
 
-void Checker::CheckOpenRuns(const Durable& durable, bool ticked) {
+void Checker::CheckOpenRuns(const core::Durable& durable, bool ticked) {
   std::set<std::string_view> jobs;
   for (const auto& [id, run] : durable.runs) {
-    if (run.state == RunState::kClosed) continue;
+    if (run.state == core::RunState::kClosed) continue;
     const std::string name = "run " + std::to_string(id);
     if (!jobs.insert(run.job).second) world_.Fail("job " + run.job + " has two open runs");
-    const Ms due = std::max(run.deadline, judged_from_);
+    const core::Ms due = std::max(run.deadline, judged_from_);
     if (ticked && due <= world_.now()) world_.Fail(name + " is still open at its deadline");
     if (due + kLateMs <= world_.now()) world_.Fail(name + " is still open after its deadline");
     const auto first = deadlines_.find(id);
@@ -194,31 +197,31 @@ void Checker::CheckOpenRuns(const Durable& durable, bool ticked) {
 
 // --- What is stored ------------------------------------------------------------------------------
 
-void Checker::Store(const Record& record, const Disk& disk) {
+void Checker::Store(const core::Record& record, const Disk& disk) {
   std::visit([&](const auto& one) { Keep(one, disk); }, record);
 }
 
-void Checker::Compare(const Disk& disk, const Durable& live) {
+void Checker::Compare(const Disk& disk, const core::Durable& live) {
   const std::string difference = Difference(disk, live, judged_from_);
   if (!difference.empty())
     world_.Fail("the stored state differs from the cluster's: " + difference);
 }
 
-void Checker::Keep(const PutRun& record, const Disk&) {
+void Checker::Keep(const core::PutRun& record, const Disk&) {
   world_.Require(deadlines_.emplace(record.run->id, record.run->deadline).second,
                  "a run number was used twice");
 }
 
-void Checker::Keep(const PutRunHeader& record, const Disk&) {
+void Checker::Keep(const core::PutRunHeader& record, const Disk&) {
   if (closed_.count(record.run.id) > 0) world_.Fail("a closed run was written again");
-  if (record.run.state != RunState::kClosed) return;
+  if (record.run.state != core::RunState::kClosed) return;
   closed_.insert(record.run.id);
   world_.Require(record.run.ended == world_.now() || record.run.ended > 0,
                  "a closed run has no end time");
 }
 
-void Checker::Keep(const PutOutcome& record, const Disk& disk) {
-  const OutcomeKey key{record.run, record.rank, record.op};
+void Checker::Keep(const core::PutOutcome& record, const Disk& disk) {
+  const core::OutcomeKey key{record.run, record.rank, record.op};
   if (closed_.count(record.run) > 0) world_.Fail("an outcome of a closed run: " + Text(key));
   const auto run = disk.all.runs.find(record.run);
   const bool known = run != disk.all.runs.end() && FindRank(run->second, record.rank) != nullptr;
@@ -229,13 +232,13 @@ void Checker::Keep(const PutOutcome& record, const Disk& disk) {
   CheckNeverStarted(key, record.outcome);
 }
 
-void Checker::CheckNeverStarted(const OutcomeKey& key, const Outcome& outcome) {
+void Checker::CheckNeverStarted(const core::OutcomeKey& key, const core::Outcome& outcome) {
   if (begun_.count(key) > 0 && BeginsWithOne(outcome.detail, kNeverStarted)) {
     world_.Fail(Text(key) + " had begun, but its detail is: " + outcome.detail);
   }
 }
 
-void Checker::Keep(const PutLease& record, const Disk& disk) {
+void Checker::Keep(const core::PutLease& record, const Disk& disk) {
   const auto had = disk.all.leases.find(record.device);
   if (had != disk.all.leases.end() && had->second != record.run) {
     world_.Fail("a lease of run " + std::to_string(had->second) + " was given to another run");
@@ -246,7 +249,7 @@ void Checker::Keep(const PutLease& record, const Disk& disk) {
 }
 
 // Fails if a worker of another run holds the device.
-void Checker::CheckHolder(Device device, RunId run) {
+void Checker::CheckHolder(Device device, core::RunId run) {
   for (const auto* held : {&working_, &safing_}) {
     for (const auto& [who, on] : *held) {
       if (Device{who.first, on} != device || who.second.run == run) continue;
@@ -257,7 +260,7 @@ void Checker::CheckHolder(Device device, RunId run) {
   }
 }
 
-void Checker::Keep(const DropLease& record, const Disk& disk) {
+void Checker::Keep(const core::DropLease& record, const Disk& disk) {
   const auto had = disk.all.leases.find(record.device);
   if (had == disk.all.leases.end()) return;
   const Device device{AgentNamed(record.device.node), record.device.device};
@@ -273,54 +276,55 @@ void Checker::Keep(const DropLease& record, const Disk& disk) {
 
 // --- Effects -------------------------------------------------------------------------------------
 
-void Checker::Released(const Effect& effect, const Disk& disk) {
+void Checker::Released(const core::Effect& effect, const Disk& disk) {
   world_.Trace("effect", [&] { return Text(effect); });
   std::visit([&](const auto& one) { Check(one, disk); }, effect);
 }
 
-void Checker::Check(const Answer& answer, const Disk& disk) {
+void Checker::Check(const core::Answer& answer, const Disk& disk) {
   const auto asked = asked_.find(answer.call);
   if (asked == asked_.end()) return world_.Fail("an answer to a call that is not waiting");
-  for (const OutcomeKey& key : asked->second.keys) {
+  for (const core::OutcomeKey& key : asked->second.keys) {
     if (!IsStored(key)) world_.Fail("a reply was answered but is not stored: " + Text(key));
   }
-  if (answer.code == 0 && answer.run != kNoRun && disk.all.runs.count(answer.run) == 0) {
+  if (answer.code == 0 && answer.run != core::kNoRun && disk.all.runs.count(answer.run) == 0) {
     world_.Fail("a run was accepted but is not stored");
   }
   asked_.erase(asked);
 }
 
-void Checker::Check(const PublishNotify& notify, const Disk& disk) {
+void Checker::Check(const core::PublishNotify& notify, const Disk& disk) {
   world_.Require(notified_.insert(notify.run).second, "a run was notified twice");
   const auto run = disk.all.runs.find(notify.run);
   world_.Require(run != disk.all.runs.end() && run->second.started > 0,
                  "a run was notified but is not stored as started");
 }
 
-void Checker::Check(const PublishResult& effect, const Disk& disk) {
+void Checker::Check(const core::PublishResult& effect, const Disk& disk) {
   CheckResult(effect.run, *effect.message, disk);
 }
-void Checker::Check(const ReplayResult& effect, const Disk& disk) {
+void Checker::Check(const core::ReplayResult& effect, const Disk& disk) {
   CheckResult(effect.run, *effect.message, disk);
 }
-void Checker::CheckResult(RunId id, const std::string& message, const Disk& disk) {
+void Checker::CheckResult(core::RunId id, const std::string& message, const Disk& disk) {
   const auto run = disk.all.runs.find(id);
-  const bool stored = run != disk.all.runs.end() && run->second.state == RunState::kClosed &&
+  const bool stored = run != disk.all.runs.end() && run->second.state == core::RunState::kClosed &&
                       run->second.message == message;
   world_.Require(stored, "a result was published but is not stored");
 }
 
-void Checker::Check(const ToAgent& effect, const Disk& disk) {
-  if (const auto* start = std::get_if<Start>(&effect.message)) {
+void Checker::Check(const core::ToAgent& effect, const Disk& disk) {
+  if (const auto* start = std::get_if<core::Start>(&effect.message)) {
     const auto run = disk.all.runs.find(start->run);
     world_.Require(run != disk.all.runs.end() && run->second.started > 0,
                    "a run was started but is not stored as started");
   }
-  const auto* ack = std::get_if<Ack>(&effect.message);
+  const auto* ack = std::get_if<core::Ack>(&effect.message);
   if (ack == nullptr) return;
-  for (const OutcomeKey& key : ack->keys) {
+  for (const core::OutcomeKey& key : ack->keys) {
     const auto run = disk.all.runs.find(key.run);
-    const RankTest* rank = run == disk.all.runs.end() ? nullptr : FindRank(run->second, key.rank);
+    const core::RankTest* rank =
+        run == disk.all.runs.end() ? nullptr : FindRank(run->second, key.rank);
     if (rank == nullptr || !rank->ops.Has(key.op)) continue;
     if (!IsStored(key)) world_.Fail("an outcome was acknowledged but is not stored: " + Text(key));
   }
@@ -332,8 +336,8 @@ void Checker::Spoil(Disk* disk) const {
     return;
   }
   for (auto& [id, run] : disk->all.runs) {
-    for (RankTest& rank : run.ranks) {
-      for (const Op op : kAllOps) {
+    for (core::RankTest& rank : run.ranks) {
+      for (const core::Op op : core::kAllOps) {
         if (rank.answered.Has(op)) rank.outcomes[static_cast<std::size_t>(op)].detail += "!";
       }
     }

@@ -33,24 +33,24 @@ class Checker {
   // --- The coordinator
   void CoordinatorStarted(const Disk& disk);
   void CoordinatorDied() { asked_.clear(); }
-  void BeforeStep(const Event& event, const Durable& durable);
+  void BeforeStep(const core::Event& event, const core::Durable& durable);
   // The step's output is `out` from index `record` and index `effect` on.
-  void Stepped(const Event& event, const Output& out, std::size_t record, std::size_t effect,
-               const Cluster& cluster);
-  void Store(const Record& record, const Disk& disk);  // call before the record is applied
-  void Compare(const Disk& disk, const Durable& live);
-  void Released(const Effect& effect, const Disk& disk);
+  void Stepped(const core::Event& event, const core::Output& out, std::size_t record,
+               std::size_t effect, const core::cluster::Cluster& cluster);
+  void Store(const core::Record& record, const Disk& disk);  // call before the record is applied
+  void Compare(const Disk& disk, const core::Durable& live);
+  void Released(const core::Effect& effect, const Disk& disk);
   void Spoil(Disk* disk) const;  // plants the fault of kLoseLease or kChangeOutcome
 
   // --- Agents
   void AgentDied(int agent);
-  void Spooled(int agent, const SpoolRecord& record);  // the record is committed
-  void WorkerSpawned(int agent, const WorkerKey& worker, std::int32_t device);
-  void WorkerGone(int agent, const WorkerKey& worker);
-  void MakingSafe(int agent, const WorkerKey& worker, std::int32_t device);
-  void DeviceSafed(int agent, const WorkerKey& worker);
-  void OpPrepared(int agent, const WorkerKey& worker);
-  void OpRun(int agent, const WorkerKey& worker, Op op);
+  void Spooled(int agent, const core::node::SpoolRecord& record);  // the record is committed
+  void WorkerSpawned(int agent, const core::node::WorkerKey& worker, std::int32_t device);
+  void WorkerGone(int agent, const core::node::WorkerKey& worker);
+  void MakingSafe(int agent, const core::node::WorkerKey& worker, std::int32_t device);
+  void DeviceSafed(int agent, const core::node::WorkerKey& worker);
+  void OpPrepared(int agent, const core::node::WorkerKey& worker);
+  void OpRun(int agent, const core::node::WorkerKey& worker, core::Op op);
 
   std::size_t outcomes() const { return stored_.size(); }
   std::size_t runs() const { return deadlines_.size(); }
@@ -58,52 +58,54 @@ class Checker {
  private:
   using Device = std::pair<int, std::int32_t>;  // agent, device
   struct Asked {
-    RunId run = kNoRun;            // the run that waits for the reply
-    std::vector<OutcomeKey> keys;  // the outcomes that the reply may provide
+    core::RunId run = core::kNoRun;      // the run that waits for the reply
+    std::vector<core::OutcomeKey> keys;  // the outcomes that the reply may provide
   };
 
-  void Keep(const PutRun& record, const Disk& disk);
-  void Keep(const PutRunHeader& record, const Disk& disk);
-  void Keep(const PutOutcome& record, const Disk& disk);
-  void Keep(const PutLease& record, const Disk& disk);
-  void Keep(const DropLease& record, const Disk& disk);
+  void Keep(const core::PutRun& record, const Disk& disk);
+  void Keep(const core::PutRunHeader& record, const Disk& disk);
+  void Keep(const core::PutOutcome& record, const Disk& disk);
+  void Keep(const core::PutLease& record, const Disk& disk);
+  void Keep(const core::DropLease& record, const Disk& disk);
   template <class Other>
   void Keep(const Other&, const Disk&) {}
 
-  void Check(const Answer& effect, const Disk& disk);
-  void Check(const PublishNotify& effect, const Disk& disk);
-  void Check(const PublishResult& effect, const Disk& disk);
-  void Check(const ReplayResult& effect, const Disk& disk);
-  void Check(const ToAgent& effect, const Disk& disk);
+  void Check(const core::Answer& effect, const Disk& disk);
+  void Check(const core::PublishNotify& effect, const Disk& disk);
+  void Check(const core::PublishResult& effect, const Disk& disk);
+  void Check(const core::ReplayResult& effect, const Disk& disk);
+  void Check(const core::ToAgent& effect, const Disk& disk);
   template <class Other>
   void Check(const Other&, const Disk&) {}
 
-  void See(const Replied& reply, const Durable& durable);
-  void CheckOutcome(const Event& event, const PutOutcome& record);
-  void CheckOwing(const Event& event, const Output& out, std::size_t record,
-                  const Durable& durable);
-  void CheckOpenRuns(const Durable& durable, bool ticked);
-  void CheckNeverStarted(const OutcomeKey& key, const Outcome& outcome);
-  void CheckResult(RunId run, const std::string& message, const Disk& disk);
-  bool IsStored(const OutcomeKey& key) const { return stored_.count(key) > 0; }
-  void CheckHolder(Device device, RunId run);
+  void See(const core::Replied& reply, const core::Durable& durable);
+  void CheckOutcome(const core::Event& event, const core::PutOutcome& record);
+  void CheckOwing(const core::Event& event, const core::Output& out, std::size_t record,
+                  const core::Durable& durable);
+  void CheckOpenRuns(const core::Durable& durable, bool ticked);
+  void CheckNeverStarted(const core::OutcomeKey& key, const core::Outcome& outcome);
+  void CheckResult(core::RunId run, const std::string& message, const Disk& disk);
+  bool IsStored(const core::OutcomeKey& key) const { return stored_.count(key) > 0; }
+  void CheckHolder(Device device, core::RunId run);
 
   World& world_;
-  Ms judged_from_ = 0;
-  std::map<CallId, Asked> asked_;              // calls that were stepped and not answered
-  std::map<RunId, Ms> deadlines_;              // of each run, as first stored
-  std::map<OutcomeKey, Outcome> stored_;       // by the coordinator
-  std::map<OutcomeKey, Outcome> spooled_;      // by agents
-  std::map<OutcomeKey, OutcomeCode> replied_;  // new outcomes that the present reply provides
-  std::set<OutcomeKey> begun_;                 // a worker was sent the op
-  std::set<OutcomeKey> ran_;
-  std::set<RunId> notified_;
-  std::set<RunId> closed_;
-  std::set<RunId> forgotten_;  // runs that lost leases because an operator forgot the node
-  std::set<RunId> leaving_;    // runs that would lose leases if the present step forgets the node
-  std::map<Device, RunId> leased_;
-  std::map<std::pair<int, WorkerKey>, std::int32_t> working_;  // -> device
-  std::map<std::pair<int, WorkerKey>, std::int32_t> safing_;
+  core::Ms judged_from_ = 0;
+  std::map<core::CallId, Asked> asked_;                // calls that were stepped and not answered
+  std::map<core::RunId, core::Ms> deadlines_;          // of each run, as first stored
+  std::map<core::OutcomeKey, core::Outcome> stored_;   // by the coordinator
+  std::map<core::OutcomeKey, core::Outcome> spooled_;  // by agents
+  std::map<core::OutcomeKey, core::OutcomeCode>
+      replied_;                       // new outcomes that the present reply provides
+  std::set<core::OutcomeKey> begun_;  // a worker was sent the op
+  std::set<core::OutcomeKey> ran_;
+  std::set<core::RunId> notified_;
+  std::set<core::RunId> closed_;
+  std::set<core::RunId> forgotten_;  // runs that lost leases because an operator forgot the node
+  std::set<core::RunId>
+      leaving_;  // runs that would lose leases if the present step forgets the node
+  std::map<Device, core::RunId> leased_;
+  std::map<std::pair<int, core::node::WorkerKey>, std::int32_t> working_;  // -> device
+  std::map<std::pair<int, core::node::WorkerKey>, std::int32_t> safing_;
 };
 
 }  // namespace assay::simulation

@@ -10,8 +10,8 @@ void Checker::AgentDied(int agent) {
   std::erase_if(safing_, of_agent);
 }
 
-void Checker::Spooled(int, const SpoolRecord& record) {
-  const auto* outcome = std::get_if<SpoolOutcome>(&record);
+void Checker::Spooled(int, const core::node::SpoolRecord& record) {
+  const auto* outcome = std::get_if<core::node::SpoolOutcome>(&record);
   if (outcome == nullptr) return;
   const bool first = spooled_.emplace(outcome->key, outcome->outcome).second;
   if (!first) world_.Fail("an agent recorded an outcome twice: " + Text(outcome->key));
@@ -21,7 +21,7 @@ void Checker::Spooled(int, const SpoolRecord& record) {
   }
 }
 
-void Checker::WorkerSpawned(int agent, const WorkerKey& worker, std::int32_t device) {
+void Checker::WorkerSpawned(int agent, const core::node::WorkerKey& worker, std::int32_t device) {
   for (const auto* held : {&working_, &safing_}) {
     for (const auto& [who, on] : *held) {
       if (who.first == agent && on == device) world_.Fail("two workers on one device");
@@ -38,24 +38,28 @@ void Checker::WorkerSpawned(int agent, const WorkerKey& worker, std::int32_t dev
   }
 }
 
-void Checker::WorkerGone(int agent, const WorkerKey& worker) { working_.erase({agent, worker}); }
+void Checker::WorkerGone(int agent, const core::node::WorkerKey& worker) {
+  working_.erase({agent, worker});
+}
 
-void Checker::MakingSafe(int agent, const WorkerKey& worker, std::int32_t device) {
+void Checker::MakingSafe(int agent, const core::node::WorkerKey& worker, std::int32_t device) {
   world_.Require(safing_.emplace(std::pair(agent, worker), device).second,
                  "a device is made safe twice at a time");
 }
 
-void Checker::DeviceSafed(int agent, const WorkerKey& worker) { safing_.erase({agent, worker}); }
+void Checker::DeviceSafed(int agent, const core::node::WorkerKey& worker) {
+  safing_.erase({agent, worker});
+}
 
-void Checker::OpPrepared(int, const WorkerKey& worker) {
-  const OutcomeKey key{worker.run, worker.rank, Op::kP2p};
+void Checker::OpPrepared(int, const core::node::WorkerKey& worker) {
+  const core::OutcomeKey key{worker.run, worker.rank, core::Op::kP2p};
   begun_.insert(key);
   const auto stored = stored_.find(key);
   if (stored != stored_.end()) CheckNeverStarted(key, stored->second);
 }
 
-void Checker::OpRun(int agent, const WorkerKey& worker, Op op) {
-  const OutcomeKey key{worker.run, worker.rank, op};
+void Checker::OpRun(int agent, const core::node::WorkerKey& worker, core::Op op) {
+  const core::OutcomeKey key{worker.run, worker.rank, op};
   if (!ran_.insert(key).second) world_.Fail("an op ran twice: " + Text(key));
   world_.Require(working_.count({agent, worker}) > 0, "an op for a worker that does not exist");
   begun_.insert(key);

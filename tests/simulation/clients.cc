@@ -19,7 +19,7 @@ void Clients::Start() {
   Act();
 }
 
-void Clients::PostLater(Ms delay, Event event) {
+void Clients::PostLater(core::Ms delay, core::Event event) {
   world_.At(delay, [this, event = std::move(event)] { post(event); });
 }
 
@@ -36,38 +36,39 @@ void Clients::Act() {
   if (!world_.Chance(world_.faults.meddle)) {
     const std::int64_t what = world_.Below(10);
     if (what < 6) return AskForTest(job);
-    return Open(job, what < 8 ? Topic::kNotify : Topic::kResult);
+    return Open(job, what < 8 ? core::Topic::kNotify : core::Topic::kResult);
   }
   switch (world_.Below(7)) {
     case 0:
     case 1:
-      return Post(RunCancelled{world_.NextId(), {}, newest_run() - world_.Below(4)});
+      return Post(core::RunCancelled{world_.NextId(), {}, newest_run() - world_.Below(4)});
     case 2:
-      return Post(JobDeleted{world_.NextId(), {}, job});
+      return Post(core::JobDeleted{world_.NextId(), {}, job});
     case 3:
-      return Post(JobStateSet{world_.NextId(), {}, job, static_cast<JobState>(world_.Below(4))});
+      return Post(core::JobStateSet{
+          world_.NextId(), {}, job, static_cast<core::JobState>(world_.Below(4))});
     case 4:
-      return Post(NodeForgotten{world_.NextId(), {}, AnyNode()});
+      return Post(core::NodeForgotten{world_.NextId(), {}, AnyNode()});
     case 5:
-      if (world_.Chance(200)) return Post(JobFilesListed{world_.NextId(), {}, {job}});
-      return Post(JobFileGone{world_.NextId(), {}, job});
+      if (world_.Chance(200)) return Post(core::JobFilesListed{world_.NextId(), {}, {job}});
+      return Post(core::JobFileGone{world_.NextId(), {}, job});
     default:
       return Apply(JobNamed(world_.Below(kJobs)));
   }
 }
 
 void Clients::Apply(const std::string& job) {
-  JobApplied applied;
+  core::JobApplied applied;
   applied.call = world_.NextId();
   applied.spec.id = job;
   applied.spec.name = "of " + job;
   if (world_.Chance(world_.faults.meddle)) applied.file = std::to_string(applied.call);
-  auto table = std::make_shared<RankTable>();
+  auto table = std::make_shared<rank_table::RankTable>();
   const bool ready = !world_.Chance(world_.faults.strange / 4);
   for (std::size_t i = 0; ready && i < 4; ++i) {
     if (!world_.Chance(i == 3 ? 200 : 700)) continue;
     const auto node = static_cast<std::uint32_t>(table->nodes.size());
-    std::vector<RankPlace> places;
+    std::vector<rank_table::RankPlace> places;
     const std::int32_t first = static_cast<std::int32_t>(world_.Below(kDevices));
     for (std::int32_t device = first; device < kDevices; ++device) {
       if (!world_.Chance(700)) continue;
@@ -89,16 +90,16 @@ void Clients::Apply(const std::string& job) {
   }
   applied.table = std::move(table);
   if (world_.Chance(world_.faults.meddle)) {
-    applied.state = static_cast<JobState>(world_.Below(4));
+    applied.state = static_cast<core::JobState>(world_.Below(4));
   }
   Post(std::move(applied));
 }
 
 void Clients::AskForTest(const std::string& job) {
-  StressRequested asked;
+  core::StressRequested asked;
   asked.call = world_.NextId();
   asked.job = job;
-  asked.demand = static_cast<ExecutorDemand>(world_.Below(3));
+  asked.demand = static_cast<core::ExecutorDemand>(world_.Below(3));
   asked.check = world_.Chance(world_.faults.strange / 4);
   const std::vector<std::int64_t> ops[] = {{0}, {1}, {0, 1}, {1, 0}};
   if (world_.Chance(700)) {
@@ -113,23 +114,25 @@ void Clients::AskForTest(const std::string& job) {
   Post(std::move(asked));
   // Running jobs block tests of devices they share: sometimes change another job's state.
   if (world_.Chance(300)) {
-    Post(JobStateSet{world_.NextId(),
-                     {},
-                     JobNamed(world_.Below(kJobs)),
-                     world_.Chance(500) ? JobState::kComplete : JobState::kRunning});
+    Post(core::JobStateSet{
+        world_.NextId(),
+        {},
+        JobNamed(world_.Below(kJobs)),
+        world_.Chance(500) ? core::JobState::kComplete : core::JobState::kRunning});
   }
 }
 
-void Clients::AskForAll(const std::string& job, std::function<void(const Answer&)> answered) {
-  StressRequested asked;
+void Clients::AskForAll(const std::string& job, std::function<void(const core::Answer&)> answered) {
+  core::StressRequested asked;
   asked.call = world_.NextId();
   asked.job = job;
-  asked.demand = ExecutorDemand::kAgent;
+  asked.demand = core::ExecutorDemand::kAgent;
   asked.all_ops = {0, 1};
   waiting_[asked.call] = std::move(answered);
   for (int i = 0; i < kJobs; ++i) {
-    const JobState state = JobNamed(i) == job ? JobState::kRunning : JobState::kComplete;
-    PostLater(0, JobStateSet{world_.NextId(), {}, JobNamed(i), state});
+    const core::JobState state =
+        JobNamed(i) == job ? core::JobState::kRunning : core::JobState::kComplete;
+    PostLater(0, core::JobStateSet{world_.NextId(), {}, JobNamed(i), state});
   }
   PostLater(5, std::move(asked));
 }
@@ -140,7 +143,7 @@ std::vector<std::string> Clients::Jobs() const {
   return jobs;
 }
 
-void Clients::Hear(const Answer& answer) {
+void Clients::Hear(const core::Answer& answer) {
   const auto waiting = waiting_.find(answer.call);
   if (waiting == waiting_.end()) return;
   const auto then = std::move(waiting->second);
@@ -150,39 +153,39 @@ void Clients::Hear(const Answer& answer) {
 
 // --- Streams -------------------------------------------------------------------------------------
 
-void Clients::Open(const std::string& job, Topic topic) {
+void Clients::Open(const std::string& job, core::Topic topic) {
   if (!reachable() || streams_.size() > 40) return;
-  const StreamId id = world_.NextId();
+  const core::StreamId id = world_.NextId();
   streams_[id] = Stream{topic, job};
   world_.At(world_.Delay(world_.faults.delay), [this, id, topic, job] {
     const auto stream = streams_.find(id);
     if (stream != streams_.end() && !stream->second.orphaned) {
-      post(StreamOpened{id, topic, {}, job, "", ""});
+      post(core::StreamOpened{id, topic, {}, job, "", ""});
     }
   });
 }
 
 // StreamClosed may overtake StreamOpened.
-void Clients::Close(StreamId id) {
+void Clients::Close(core::StreamId id) {
   Stream& stream = streams_.at(id);
   if (std::exchange(stream.closed, true)) return;
   world_.At(world_.Delay(world_.faults.delay), [this, id] {
     const auto at = streams_.find(id);
-    if (at != streams_.end() && !at->second.orphaned) post(StreamClosed{id});
+    if (at != streams_.end() && !at->second.orphaned) post(core::StreamClosed{id});
   });
 }
 
 void Clients::Wander() {
-  std::vector<StreamId> leaving;
+  std::vector<core::StreamId> leaving;
   for (const auto& [id, stream] : streams_) {
     if (!stream.closed && world_.Chance(world_.faults.wander)) leaving.push_back(id);
   }
-  for (const StreamId id : leaving) Close(id);
+  for (const core::StreamId id : leaving) Close(id);
   std::erase_if(streams_, [](const auto& entry) { return entry.second.orphaned; });
 }
 
 void Clients::CutAll() {
-  for (const auto& [id, stream] : std::map<StreamId, Stream>(streams_)) {
+  for (const auto& [id, stream] : std::map<core::StreamId, Stream>(streams_)) {
     Close(id);
     // The process around the core ends all streams itself, without EndStream.
     Stream& at = streams_.at(id);
@@ -195,7 +198,7 @@ void Clients::CoordinatorDied() {
   for (auto& [id, stream] : streams_) stream.orphaned = true;
 }
 
-void Clients::Hear(const AttachStream& effect) {
+void Clients::Hear(const core::AttachStream& effect) {
   const auto stream = streams_.find(effect.stream);
   if (stream == streams_.end()) return world_.Fail("attached: a stream that never existed");
   const bool good = !stream->second.attached && stream->second.messages == 0 &&
@@ -206,7 +209,7 @@ void Clients::Hear(const AttachStream& effect) {
   stream->second.ended = false;
 }
 
-void Clients::EndedBy(StreamId id, int messages) {
+void Clients::EndedBy(core::StreamId id, int messages) {
   Stream& stream = streams_.at(id);
   stream.attached = false;
   stream.ended = true;
@@ -215,22 +218,22 @@ void Clients::EndedBy(StreamId id, int messages) {
   Close(id);
 }
 
-void Clients::Hear(const PublishResult& effect) {
-  for (const auto& [id, stream] : std::map<StreamId, Stream>(streams_)) {
-    if (stream.attached && stream.topic == Topic::kResult && stream.job == effect.job) {
+void Clients::Hear(const core::PublishResult& effect) {
+  for (const auto& [id, stream] : std::map<core::StreamId, Stream>(streams_)) {
+    if (stream.attached && stream.topic == core::Topic::kResult && stream.job == effect.job) {
       EndedBy(id, 1);
     }
   }
 }
 
-void Clients::Hear(const ReplayResult& effect) {
+void Clients::Hear(const core::ReplayResult& effect) {
   const auto stream = streams_.find(effect.stream);
   if (stream == streams_.end()) return world_.Fail("replayed to a stream that never existed");
   world_.Require(!stream->second.attached, "replayed to a stream that is attached");
   EndedBy(effect.stream, 1);
 }
 
-void Clients::Hear(const EndStream& effect) {
+void Clients::Hear(const core::EndStream& effect) {
   const auto stream = streams_.find(effect.stream);
   if (stream == streams_.end()) return world_.Fail("ended: a stream that never existed");
   world_.Require(stream->second.attached == !effect.job.empty(),
@@ -238,21 +241,22 @@ void Clients::Hear(const EndStream& effect) {
   EndedBy(effect.stream, 0);
 }
 
-void Clients::Hear(const PublishNotify& effect) {
+void Clients::Hear(const core::PublishNotify& effect) {
   for (const auto& [id, stream] : streams_) {
     const bool listens =
-        stream.attached && stream.topic == Topic::kNotify && stream.job == effect.job;
+        stream.attached && stream.topic == core::Topic::kNotify && stream.job == effect.job;
     if (listens && !stream.closed) return Execute(effect);
   }
 }
 
 // --- Training agents -----------------------------------------------------------------------------
 
-ReplyItem Clients::ItemOf(std::int32_t rank, Op op) {
-  ReplyItem item;
+core::ReplyItem Clients::ItemOf(std::int32_t rank, core::Op op) {
+  core::ReplyItem item;
   item.rank = std::to_string(rank);
   item.op = std::to_string(static_cast<int>(op));
-  item.code = std::to_string(world_.Chance(world_.faults.bad) ? world_.Below(kOutcomeCodes) : 0);
+  item.code =
+      std::to_string(world_.Chance(world_.faults.bad) ? world_.Below(core::kOutcomeCodes) : 0);
   item.text = "all-ok, again";
   if (!world_.Chance(world_.faults.strange / 4)) return item;
   std::string* const field[] = {&item.rank, &item.op, &item.code};
@@ -261,22 +265,22 @@ ReplyItem Clients::ItemOf(std::int32_t rank, Op op) {
   return item;
 }
 
-void Clients::Execute(const PublishNotify& notify) {
+void Clients::Execute(const core::PublishNotify& notify) {
   if (!world_.healed && world_.Chance(world_.faults.silent / 2)) return;
   const bool whole = world_.healed || !world_.Chance(world_.faults.silent / 2);
-  std::vector<ReplyItem> items;
-  const Ms longest = world_.settings.aic_deadline + world_.settings.p2p_deadline;
+  std::vector<core::ReplyItem> items;
+  const core::Ms longest = world_.settings.aic_deadline + world_.settings.p2p_deadline;
   const auto send = [&] {
     const bool late = !world_.healed && world_.Chance(world_.faults.late);
-    Ms delay = world_.Delay(late ? 3 * longest : longest / 2);
+    core::Ms delay = world_.Delay(late ? 3 * longest : longest / 2);
     for (int times = world_.Chance(world_.faults.repeat) ? 3 : 1; times > 0; --times) {
-      PostLater(delay, Replied{world_.NextId(), {}, notify.job, items});
+      PostLater(delay, core::Replied{world_.NextId(), {}, notify.job, items});
       delay += 1'000 + world_.Below(3'000);
     }
     items.clear();
   };
-  for (const RankOps& rank : *notify.ranks) {
-    for (const Op op : kAllOps) {
+  for (const core::RankOps& rank : *notify.ranks) {
+    for (const core::Op op : core::kAllOps) {
       if (!rank.ops.Has(op) || (!whole && world_.Chance(300))) continue;
       items.push_back(ItemOf(rank.rank, op));
       if (world_.Chance(150)) send();
@@ -288,8 +292,8 @@ void Clients::Execute(const PublishNotify& notify) {
 // --- Healing and settling ------------------------------------------------------------------------
 
 void Clients::Heal() {
-  for (const auto& [id, stream] : std::map<StreamId, Stream>(streams_)) {
-    if (stream.topic == Topic::kNotify || world_.Chance(300)) Close(id);
+  for (const auto& [id, stream] : std::map<core::StreamId, Stream>(streams_)) {
+    if (stream.topic == core::Topic::kNotify || world_.Chance(300)) Close(id);
   }
 }
 
@@ -299,10 +303,10 @@ std::string Clients::Pending(const Disk& disk) const {
     if (stream.orphaned) continue;
     if (stream.closed && !stream.ended)
       return shown + " is closed but the coordinator has not ended it";
-    if (stream.topic == Topic::kResult && !stream.ended) return shown + " waits for a result";
+    if (stream.topic == core::Topic::kResult && !stream.ended) return shown + " waits for a result";
   }
   for (const auto& [id, run] : disk.all.runs) {
-    if (run.state != RunState::kClosed) return "run " + std::to_string(id) + " is open";
+    if (run.state != core::RunState::kClosed) return "run " + std::to_string(id) + " is open";
   }
   for (const auto& [device, run] : disk.all.leases) {
     return "device " + std::to_string(device.device) + " of " + device.node + " is leased to run " +

@@ -19,9 +19,9 @@ class Clients {
  public:
   explicit Clients(World* world) : world_(*world) {}
 
-  std::function<bool()> reachable;  // the coordinator is up
-  std::function<void(Event)> post;  // to the coordinator
-  std::function<RunId()> newest_run;
+  std::function<bool()> reachable;        // the coordinator is up
+  std::function<void(core::Event)> post;  // to the coordinator
+  std::function<core::RunId()> newest_run;
 
   void Start();
   // From now on clients send no requests except AskForAll and open no streams. All notify streams
@@ -29,15 +29,15 @@ class Clients {
   void Heal();
   // Requests a test of every device of the job, run by agents, after setting all other jobs to
   // complete so that they do not block it.
-  void AskForAll(const std::string& job, std::function<void(const Answer&)> answered);
+  void AskForAll(const std::string& job, std::function<void(const core::Answer&)> answered);
   std::vector<std::string> Jobs() const;
 
-  void Hear(const Answer& effect);
-  void Hear(const AttachStream& effect);
-  void Hear(const PublishNotify& effect);
-  void Hear(const PublishResult& effect);
-  void Hear(const ReplayResult& effect);
-  void Hear(const EndStream& effect);
+  void Hear(const core::Answer& effect);
+  void Hear(const core::AttachStream& effect);
+  void Hear(const core::PublishNotify& effect);
+  void Hear(const core::PublishResult& effect);
+  void Hear(const core::ReplayResult& effect);
+  void Hear(const core::EndStream& effect);
 
   void CutAll();           // ends every stream; the coordinator gets one StreamClosed for each
   void CoordinatorDied();  // ends every stream without StreamClosed: its process has died
@@ -47,7 +47,7 @@ class Clients {
 
  private:
   struct Stream {
-    Topic topic = Topic::kNotify;
+    core::Topic topic = core::Topic::kNotify;
     std::string job;
     bool attached = false;
     bool ended = false;     // by the coordinator
@@ -57,22 +57,22 @@ class Clients {
   };
 
   void Act();
-  void Post(Event event) { PostLater(world_.Delay(world_.faults.delay), std::move(event)); }
-  void PostLater(Ms delay, Event event);
+  void Post(core::Event event) { PostLater(world_.Delay(world_.faults.delay), std::move(event)); }
+  void PostLater(core::Ms delay, core::Event event);
   std::string AnyJob();
   std::string AnyNode();
   void Apply(const std::string& job);
   void AskForTest(const std::string& job);
-  void Open(const std::string& job, Topic topic);
-  void Close(StreamId id);
+  void Open(const std::string& job, core::Topic topic);
+  void Close(core::StreamId id);
   void Wander();
-  void EndedBy(StreamId id, int messages);
-  void Execute(const PublishNotify& notify);
-  ReplyItem ItemOf(std::int32_t rank, Op op);
+  void EndedBy(core::StreamId id, int messages);
+  void Execute(const core::PublishNotify& notify);
+  core::ReplyItem ItemOf(std::int32_t rank, core::Op op);
 
   World& world_;
-  std::map<StreamId, Stream> streams_;
-  std::map<CallId, std::function<void(const Answer&)>> waiting_;
+  std::map<core::StreamId, Stream> streams_;
+  std::map<core::CallId, std::function<void(const core::Answer&)>> waiting_;
 };
 
 }  // namespace assay::simulation

@@ -15,7 +15,7 @@ void Coordinator::Start() {
 }
 
 void Coordinator::Load() {
-  Durable durable = simulation::Load(disk_);
+  core::Durable durable = simulation::Load(disk_);
   cluster_.emplace(world_.settings, std::move(durable), world_.now());
   checker_.CoordinatorStarted(disk_);
   loaded(cluster_->durable());
@@ -38,13 +38,13 @@ void Coordinator::Die() {
   world_.At(world_.Delay(20'000), [this] { Start(); });
 }
 
-void Coordinator::Post(Event event) {
+void Coordinator::Post(core::Event event) {
   if (!up()) return;
   mailbox_.push_back(std::move(event));
   WorkLater(world_.Below(3));
 }
 
-bool Coordinator::IsOfBefore(const Event& event) const {
+bool Coordinator::IsOfBefore(const core::Event& event) const {
   return std::visit(
       [this](const auto& one) {
         if constexpr (requires { one.stream; }) return one.stream < first_id_;
@@ -54,7 +54,7 @@ bool Coordinator::IsOfBefore(const Event& event) const {
       event);
 }
 
-void Coordinator::WorkLater(Ms delay) {
+void Coordinator::WorkLater(core::Ms delay) {
   if (std::exchange(work_due_, true)) return;
   world_.At(delay, [this, life = life_] {
     if (life != life_ || !up()) return;
@@ -64,11 +64,11 @@ void Coordinator::WorkLater(Ms delay) {
 }
 
 void Coordinator::Work() {
-  Output batch;
+  core::Output batch;
   int steps = 0;
   const std::int64_t most = 1 + world_.Below(8);
   for (std::int64_t i = 0; i < most && !mailbox_.empty(); ++i) {
-    const Event event = std::move(mailbox_.front());
+    const core::Event event = std::move(mailbox_.front());
     mailbox_.pop_front();
     if (IsOfBefore(event)) continue;
     world_.Trace("event", [&] { return Text(event); });
@@ -88,7 +88,7 @@ void Coordinator::Work() {
   if (!Commit(batch.records)) {
     world_.Trace("coordinator", [] { return std::string("commit fails"); });
     if (world_.canary == Canary::kReleaseBeforeCommit) {
-      for (const Effect& effect : batch.effects) checker_.Released(effect, disk_);
+      for (const core::Effect& effect : batch.effects) checker_.Released(effect, disk_);
     }
     first_id_ = world_.NextId();
     cut_all();
@@ -101,7 +101,7 @@ void Coordinator::Work() {
   if (!world_.healed && world_.Chance(world_.faults.coordinator_dies)) return Die();
   const bool dies = !world_.healed && world_.Chance(world_.faults.coordinator_dies);
   std::int64_t left = dies ? world_.Below(static_cast<std::int64_t>(batch.effects.size())) : -1;
-  for (const Effect& effect : batch.effects) {
+  for (const core::Effect& effect : batch.effects) {
     if (left-- == 0) return Die();
     checker_.Released(effect, disk_);
     release(effect);
@@ -112,11 +112,11 @@ void Coordinator::Work() {
   TickLater();
 }
 
-bool Coordinator::Commit(const std::vector<Record>& records) {
+bool Coordinator::Commit(const std::vector<core::Record>& records) {
   const bool fails = !world_.healed && world_.Chance(world_.faults.commit_fails);
   // A failed commit may have reached the disk nevertheless.
   if (fails && world_.Chance(700)) return false;
-  for (const Record& record : records) {
+  for (const core::Record& record : records) {
     checker_.Store(record, disk_);
     if (world_.canary == Canary::kDropRecord && world_.Chance(20)) continue;
     Apply(record, &disk_);
@@ -126,14 +126,14 @@ bool Coordinator::Commit(const std::vector<Record>& records) {
 
 void Coordinator::TickLater() {
   if (world_.canary == Canary::kNeverTick) return;
-  const Ms due = std::max(cluster_->NextDeadline(world_.now()), world_.now());
+  const core::Ms due = std::max(cluster_->NextDeadline(world_.now()), world_.now());
   if (tick_at_ && *tick_at_ <= due) return;
   tick_at_ = due;
-  const Ms late = world_.Chance(100) ? world_.Below(1'000) : 0;
+  const core::Ms late = world_.Chance(100) ? world_.Below(1'000) : 0;
   world_.At(due - world_.now() + late, [this, due, life = life_] {
     if (life != life_ || !up() || tick_at_ != due) return;
     tick_at_.reset();
-    Post(Ticked{});
+    Post(core::Ticked{});
   });
 }
 

@@ -22,16 +22,16 @@ class Coordinator {
   // REQUIRES: `world` and `checker` outlive it.
   Coordinator(World* world, Checker* checker) : world_(*world), checker_(*checker) {}
 
-  std::function<void(const Effect&)> release;   // an effect leaves the process
-  std::function<void(const Durable&)> stepped;  // the state after an event, not yet committed
-  std::function<void()> committed;              // every step so far is committed
-  std::function<void(const Durable&)> loaded;   // the state loaded from the store replaces it
+  std::function<void(const core::Effect&)> release;   // an effect leaves the process
+  std::function<void(const core::Durable&)> stepped;  // the state after an event, not yet committed
+  std::function<void()> committed;                    // every step so far is committed
+  std::function<void(const core::Durable&)> loaded;   // the state loaded from the store replaces it
   // All streams, links and calls end; up() tells whether the process continues.
   std::function<void()> cut_all;
 
   void Start();
   void Die();
-  void Post(Event event);  // dropped while the process is down
+  void Post(core::Event event);  // dropped while the process is down
   bool up() const { return cluster_.has_value(); }
   int life() const { return life_; }  // how often the process was started
   const Disk& disk() const { return disk_; }
@@ -39,20 +39,20 @@ class Coordinator {
 
  private:
   void Load();
-  bool IsOfBefore(const Event& event) const;
-  void WorkLater(Ms delay);
+  bool IsOfBefore(const core::Event& event) const;
+  void WorkLater(core::Ms delay);
   void Work();
-  bool Commit(const std::vector<Record>& records);
+  bool Commit(const std::vector<core::Record>& records);
   void TickLater();
   void Tick();
 
   World& world_;
   Checker& checker_;
   Disk disk_;
-  std::optional<Cluster> cluster_;
-  std::deque<Event> mailbox_;
+  std::optional<core::cluster::Cluster> cluster_;
+  std::deque<core::Event> mailbox_;
   bool work_due_ = false;
-  std::optional<Ms> tick_at_;
+  std::optional<core::Ms> tick_at_;
   std::uint64_t first_id_ = 0;  // streams and links with smaller ids ended with a failed commit
   int life_ = 0;
 };

@@ -12,18 +12,18 @@ namespace assay::simulation {
 
 // Everything stored, including every run there ever was with its ranks and outcomes.
 struct Disk {
-  Durable all;
+  core::Durable all;
 };
-void Apply(const Record& record, Disk* disk);
+void Apply(const core::Record& record, Disk* disk);
 
 // The state to create a cluster from: open runs in full, and the newest closed run of each job
 // without its parts and ranks.
-Durable Load(const Disk& disk);
-bool IsLoaded(const Disk& disk, const Run& run);
+core::Durable Load(const Disk& disk);
+bool IsLoaded(const Disk& disk, const core::Run& run);
 
 // The first difference between a cluster's state and the stored state; "" if there is none.
 // Deadlines of open runs may have been extended to `judged_from` (the last start + resume_grace)
 // without a record.
-std::string Difference(const Disk& disk, const Durable& live, Ms judged_from);
+std::string Difference(const Disk& disk, const core::Durable& live, core::Ms judged_from);
 
 }  // namespace assay::simulation

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kFollowers = 4;
 constexpr int kJobs = 4;
-constexpr Ms kPatience = 20'000;
+constexpr core::Ms kPatience = 20'000;
 constexpr std::size_t kPage = 3;
 
 }  // namespace
@@ -16,7 +16,7 @@ constexpr std::size_t kPage = 3;
 Followers::Followers(World* world) : world_(*world), followers_(kFollowers) {
   for (std::size_t i = 0; i < followers_.size(); ++i) {
     followers_[i].role = i % 2 == 0 ? "CCAgent" : "FdAgent";
-    followers_[i].topic = i % 2 == 0 ? Topic::kSignal : Topic::kSignalList;
+    followers_[i].topic = i % 2 == 0 ? core::Topic::kSignal : core::Topic::kSignalList;
   }
 }
 
@@ -31,17 +31,18 @@ void Followers::Heal() {
 
 // --- The true history ----------------------------------------------------------------------------
 
-Followers::State Followers::StateOf(const Signal& signal) {
+Followers::State Followers::StateOf(const core::Signal& signal) {
   return {signal.deleted, signal.state, signal.created, signal.ended, *signal.hccl};
 }
-Followers::State Followers::StateOf(const Job& job) {
+Followers::State Followers::StateOf(const core::Job& job) {
   return {false, job.state, job.created, job.ended, *job.hccl};
 }
-Followers::State Followers::StateOf(const DeletedJob& job) {
+Followers::State Followers::StateOf(const core::DeletedJob& job) {
   return {true, job.state, job.created, job.deleted, *job.hccl};
 }
 
-void Followers::Differences(const Durable& durable, Truth* truth, std::vector<Moment>* moments) {
+void Followers::Differences(const core::Durable& durable, Truth* truth,
+                            std::vector<Moment>* moments) {
   // A job's delete precedes its next apply.
   for (const auto& [id, job] : durable.deleted) {
     std::optional<State>& known = (*truth)[id][1];
@@ -66,7 +67,7 @@ void Followers::Append(const std::vector<Moment>& moments) {
   for (const auto& [job, state] : moments) history_[job].push_back(state);
 }
 
-void Followers::NoteForgotten(const Durable& durable) {
+void Followers::NoteForgotten(const core::Durable& durable) {
   for (const auto& [job, states] : history_) {
     if (durable.jobs.contains(job) || durable.deleted.contains(job)) {
       gone_.erase(job);
@@ -76,7 +77,9 @@ void Followers::NoteForgotten(const Durable& durable) {
   }
 }
 
-void Followers::Stepped(const Durable& durable) { Differences(durable, &stepped_, &not_yet_); }
+void Followers::Stepped(const core::Durable& durable) {
+  Differences(durable, &stepped_, &not_yet_);
+}
 
 void Followers::Committed() {
   Append(not_yet_);
@@ -84,7 +87,7 @@ void Followers::Committed() {
   true_ = stepped_;
 }
 
-void Followers::Loaded(const Durable& durable) {
+void Followers::Loaded(const core::Durable& durable) {
   not_yet_.clear();
   std::vector<Moment> moments;
   Differences(durable, &true_, &moments);
@@ -101,13 +104,13 @@ void Followers::Change() {
   // Sometimes a burst of 12 changes.
   for (std::int64_t i = world_.Chance(100) ? 12 : 1; i > 0; --i) {
     const std::string job = "followed" + std::to_string(world_.Below(kJobs));
-    const Ms delay = world_.Delay(world_.faults.delay);
+    const core::Ms delay = world_.Delay(world_.faults.delay);
     const std::int64_t what = world_.Below(10);
     if (what < 4) {
-      JobApplied applied;
+      core::JobApplied applied;
       applied.call = world_.NextId();
       applied.spec.id = job;
-      auto table = std::make_shared<RankTable>();
+      auto table = std::make_shared<rank_table::RankTable>();
       if (world_.Chance(700)) {
         table->nodes.push_back({"nowhere", {}});
         table->ranks.push_back({0, static_cast<std::int32_t>(world_.Below(4)), 0});
@@ -117,12 +120,14 @@ void Followers::Change() {
       applied.hccl = std::make_shared<const std::string>("hccl of " + applied.table_text);
       world_.At(delay, [this, applied] { post(applied); });
     } else if (what < 9) {
-      const auto state = static_cast<JobState>(world_.Below(4));
+      const auto state = static_cast<core::JobState>(world_.Below(4));
       world_.At(delay, [this, call = world_.NextId(), job, state] {
-        post(JobStateSet{call, {}, job, state});
+        post(core::JobStateSet{call, {}, job, state});
       });
     } else {
-      world_.At(delay, [this, call = world_.NextId(), job] { post(JobDeleted{call, {}, job}); });
+      world_.At(delay, [this, call = world_.NextId(), job] {
+        post(core::JobDeleted{call, {}, job});
+      });
     }
   }
 }
@@ -143,22 +148,22 @@ void Followers::Act(std::size_t index) {
 void Followers::Connect(Follower* follower) {
   if (!reachable()) return;
   if (follower->stream && world_.now() < follower->opened_at + kPatience) return;
-  const Ms delay = world_.Delay(world_.faults.delay);
+  const core::Ms delay = world_.Delay(world_.faults.delay);
   follower->opened_at = world_.now();
   if (follower->client.empty()) {
     follower->call = world_.NextId();
     world_.At(delay, [this, call = follower->call, role = follower->role] {
-      post(ClientRegistered{call, {}, role, "client " + std::to_string(call)});
+      post(core::ClientRegistered{call, {}, role, "client " + std::to_string(call)});
     });
     return;
   }
   // A follower whose stream was not attached within kPatience opens another one in its place.
-  const StreamId id = world_.NextId();
+  const core::StreamId id = world_.NextId();
   follower->stream = id;
   streams_.insert(id);
   world_.At(delay,
             [this, id, client = follower->client, role = follower->role, topic = follower->topic] {
-              post(StreamOpened{id, topic, {}, "", client, role});
+              post(core::StreamOpened{id, topic, {}, "", client, role});
             });
 }
 
@@ -171,7 +176,8 @@ void Followers::Read(Follower* follower) {
       if (follower->page_at == follower->pages->size()) follower->pages.reset();
       continue;
     }
-    const JobBoard::Item* const item = board_.After(follower->cursor, follower->attached_change);
+    const control::JobBoard::Item* const item =
+        board_.After(follower->cursor, follower->attached_change);
     if (item == nullptr) {
       if (!follower->caught_up) follower->caught_up = world_.now();
       return;
@@ -181,7 +187,7 @@ void Followers::Read(Follower* follower) {
   }
 }
 
-void Followers::See(Follower* follower, const Signal& signal) {
+void Followers::See(Follower* follower, const core::Signal& signal) {
   const std::string& job = signal.job.id;
   const std::vector<State>& history = history_[job];
   const auto [entry, first] = follower->seen.try_emplace(job);
@@ -200,36 +206,36 @@ void Followers::See(Follower* follower, const Signal& signal) {
 // The follower closes its stream, or finds it closed.
 void Followers::Lose(Follower* follower) {
   if (!follower->stream) return;
-  const StreamId id = *follower->stream;
+  const core::StreamId id = *follower->stream;
   follower->stream.reset();
   follower->attached = false;
   follower->pages.reset();
   follower->paused_until = 0;
   for (auto& [job, seen] : follower->seen) seen.again = true;
-  world_.At(world_.Delay(world_.faults.delay), [this, id] { post(StreamClosed{id}); });
+  world_.At(world_.Delay(world_.faults.delay), [this, id] { post(core::StreamClosed{id}); });
 }
 
 // --- Effects for the followers -------------------------------------------------------------------
 
-Followers::Follower* Followers::Of(StreamId stream) {
+Followers::Follower* Followers::Of(core::StreamId stream) {
   for (Follower& follower : followers_) {
     if (follower.stream == stream) return &follower;
   }
   return nullptr;
 }
 
-bool Followers::Hear(const Effect& effect) {
-  if (const auto* answer = std::get_if<Answer>(&effect)) return HearAnswer(*answer);
-  if (const auto* end = std::get_if<EndStream>(&effect)) return HearEnd(*end);
-  if (const auto* published = std::get_if<PublishSignal>(&effect)) {
+bool Followers::Hear(const core::Effect& effect) {
+  if (const auto* answer = std::get_if<core::Answer>(&effect)) return HearAnswer(*answer);
+  if (const auto* end = std::get_if<core::EndStream>(&effect)) return HearEnd(*end);
+  if (const auto* published = std::get_if<core::PublishSignal>(&effect)) {
     HearSignal(*published);
     return true;
   }
-  if (const auto* forgotten = std::get_if<ForgetDeleted>(&effect)) {
+  if (const auto* forgotten = std::get_if<core::ForgetDeleted>(&effect)) {
     HearForgotten(*forgotten);
     return true;
   }
-  const auto* attach = std::get_if<AttachStream>(&effect);
+  const auto* attach = std::get_if<core::AttachStream>(&effect);
   if (attach == nullptr || !IsSignal(attach->topic)) return false;
   Follower* const follower = Of(attach->stream);
   if (follower == nullptr) return true;  // the follower has replaced this stream
@@ -239,7 +245,7 @@ bool Followers::Hear(const Effect& effect) {
   follower->caught_up.reset();
   follower->attached_change = board_.last_change();
   follower->cursor = 0;
-  if (attach->topic == Topic::kSignalList) {
+  if (attach->topic == core::Topic::kSignalList) {
     follower->cursor = follower->attached_change;
     follower->pages = board_.Snapshot();
     follower->page_at = 0;
@@ -247,7 +253,7 @@ bool Followers::Hear(const Effect& effect) {
   return true;
 }
 
-bool Followers::HearAnswer(const Answer& answer) {
+bool Followers::HearAnswer(const core::Answer& answer) {
   for (Follower& follower : followers_) {
     if (follower.call != answer.call) continue;
     world_.Require(answer.code == 200, "a follower's Register was refused");
@@ -258,21 +264,21 @@ bool Followers::HearAnswer(const Answer& answer) {
   return false;
 }
 
-bool Followers::HearEnd(const EndStream& end) {
+bool Followers::HearEnd(const core::EndStream& end) {
   Follower* const follower = Of(end.stream);
   if (follower == nullptr) return streams_.contains(end.stream);  // replaced by the follower
-  if (end.status.code() == Code::kNotFound) follower->client.clear();
+  if (end.status.code() == base::Code::kNotFound) follower->client.clear();
   Lose(follower);
   return true;
 }
 
-void Followers::HearSignal(const PublishSignal& published) {
+void Followers::HearSignal(const core::PublishSignal& published) {
   if (world_.canary == Canary::kSwallowSignal && world_.Chance(50)) return;
   if (world_.canary == Canary::kSwallowDelete && published.signal->deleted) return;
   board_.Apply(published.signal);
 }
 
-void Followers::HearForgotten(const ForgetDeleted& forgotten) {
+void Followers::HearForgotten(const core::ForgetDeleted& forgotten) {
   const std::uint64_t change = board_.Forget(forgotten.job);
   for (Follower& follower : followers_) {
     const bool owed =

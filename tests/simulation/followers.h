@@ -30,19 +30,20 @@ class Followers {
  public:
   explicit Followers(World* world);
 
-  std::function<bool()> reachable;  // the coordinator is up
-  std::function<void(Event)> post;  // to the coordinator
+  std::function<bool()> reachable;        // the coordinator is up
+  std::function<void(core::Event)> post;  // to the coordinator
 
   void Start();
   void Heal();  // from now on followers do not change jobs, pause or disconnect
 
   // --- The true history
-  void Stepped(const Durable& durable);  // a state that is true once it is committed
-  void Committed();                      // all stepped states are committed
-  void Loaded(const Durable& durable);   // the stored state, at a start or after a failed commit
+  void Stepped(const core::Durable& durable);  // a state that is true once it is committed
+  void Committed();                            // all stepped states are committed
+  void Loaded(
+      const core::Durable& durable);  // the stored state, at a start or after a failed commit
 
   // --- Effects of the coordinator. Returns false if the effect is not for a follower.
-  bool Hear(const Effect& effect);
+  bool Hear(const core::Effect& effect);
   void CutAll();  // ends every stream and clears the board
 
   // Why a follower is not up to date; "" if all are.
@@ -54,9 +55,9 @@ class Followers {
   // A state of a job as a follower can see it.
   struct State {
     bool deleted = false;
-    JobState state = JobState::kPending;
-    Ms created = 0;
-    Ms ended = 0;
+    core::JobState state = core::JobState::kPending;
+    core::Ms created = 0;
+    core::Ms ended = 0;
     std::string hccl;
     bool operator==(const State&) const = default;
   };
@@ -69,51 +70,51 @@ class Followers {
   };
   struct Follower {
     std::string role;
-    std::string client;  // "" if not registered
-    CallId call = 0;     // of the Register call under way; 0 if none is
-    std::optional<StreamId> stream;
-    Topic topic = Topic::kSignal;
-    Ms opened_at = 0;
+    std::string client;     // "" if not registered
+    core::CallId call = 0;  // of the Register call under way; 0 if none is
+    std::optional<core::StreamId> stream;
+    core::Topic topic = core::Topic::kSignal;
+    core::Ms opened_at = 0;
     bool attached = false;
     std::uint64_t attached_change = 0;
-    Ms attached_at = 0;
-    std::optional<Ms> caught_up;  // when it first had read everything after attached_at
+    core::Ms attached_at = 0;
+    std::optional<core::Ms> caught_up;  // when it first had read everything after attached_at
     std::uint64_t cursor = 0;
-    JobBoard::SnapshotPtr pages;  // of a kSignalList stream, until all are read
+    control::JobBoard::SnapshotPtr pages;  // of a kSignalList stream, until all are read
     std::size_t page_at = 0;
-    Ms paused_until = 0;
+    core::Ms paused_until = 0;
     std::map<std::string, Seen> seen;
   };
 
-  static State StateOf(const Signal& signal);
-  static State StateOf(const Job& job);
-  static State StateOf(const DeletedJob& job);
-  static void Differences(const Durable& durable, Truth* truth, std::vector<Moment>* moments);
+  static State StateOf(const core::Signal& signal);
+  static State StateOf(const core::Job& job);
+  static State StateOf(const core::DeletedJob& job);
+  static void Differences(const core::Durable& durable, Truth* truth, std::vector<Moment>* moments);
   void Append(const std::vector<Moment>& moments);
-  void NoteForgotten(const Durable& durable);
+  void NoteForgotten(const core::Durable& durable);
 
   void Change();
   void Act(std::size_t index);
   void Connect(Follower* follower);
   void Read(Follower* follower);
-  void See(Follower* follower, const Signal& signal);
+  void See(Follower* follower, const core::Signal& signal);
   void Lose(Follower* follower);
-  Follower* Of(StreamId stream);
+  Follower* Of(core::StreamId stream);
 
-  bool HearAnswer(const Answer& answer);
-  bool HearEnd(const EndStream& end);
-  void HearSignal(const PublishSignal& published);
-  void HearForgotten(const ForgetDeleted& forgotten);
+  bool HearAnswer(const core::Answer& answer);
+  bool HearEnd(const core::EndStream& end);
+  void HearSignal(const core::PublishSignal& published);
+  void HearForgotten(const core::ForgetDeleted& forgotten);
 
   World& world_;
   std::vector<Follower> followers_;
-  std::set<StreamId> streams_;  // every stream that a follower opened
-  JobBoard board_;
+  std::set<core::StreamId> streams_;  // every stream that a follower opened
+  control::JobBoard board_;
   std::map<std::string, std::vector<State>> history_;  // of each job
-  std::map<std::string, Ms> gone_;  // deleted job -> since when its delete need not be sent
-  Truth true_;                      // committed
-  Truth stepped_;                   // stepped, perhaps not committed
-  std::vector<Moment> not_yet_;     // from true_ to stepped_
+  std::map<std::string, core::Ms> gone_;  // deleted job -> since when its delete need not be sent
+  Truth true_;                            // committed
+  Truth stepped_;                         // stepped, perhaps not committed
+  std::vector<Moment> not_yet_;           // from true_ to stepped_
 };
 
 }  // namespace assay::simulation

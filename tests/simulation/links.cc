@@ -9,20 +9,20 @@
 
 namespace assay::simulation {
 
-LinkId Links::Connect(int agent) {
-  const LinkId id = world_.NextId();
+core::LinkId Links::Connect(int agent) {
+  const core::LinkId id = world_.NextId();
   links_[id].agent = agent;
   return id;
 }
 
-void Links::FromAgent(LinkId id, const AgentMessage& message) {
+void Links::FromAgent(core::LinkId id, const core::AgentMessage& message) {
   world_.Trace("from agent", [&] { return std::to_string(id) + ": " + Text(message); });
   // Hello is the first message of a stream and is sent only once, so it is not lost or repeated.
-  const bool hello = std::holds_alternative<Hello>(message);
-  Send(id, &Link::up, !hello, [this, id, message] { post(LinkSaid{id, message}); });
+  const bool hello = std::holds_alternative<core::Hello>(message);
+  Send(id, &Link::up, !hello, [this, id, message] { post(core::LinkSaid{id, message}); });
 }
 
-void Links::ToAgent(LinkId id, const CoordinatorMessage& message) {
+void Links::ToAgent(core::LinkId id, const core::CoordinatorMessage& message) {
   const auto link = links_.find(id);
   if (link == links_.end()) return world_.Fail("a message to a link that never existed");
   world_.Trace("to agent", [&] { return std::to_string(id) + ": " + Text(message); });
@@ -32,7 +32,8 @@ void Links::ToAgent(LinkId id, const CoordinatorMessage& message) {
   });
 }
 
-void Links::Send(LinkId id, Way Link::*way, bool repeatable, const std::function<void()>& arrive) {
+void Links::Send(core::LinkId id, Way Link::*way, bool repeatable,
+                 const std::function<void()>& arrive) {
   Link& link = links_.at(id);
   if (link.broken) return;
   if (!world_.healed && world_.Chance(world_.faults.cut)) Break(id);
@@ -41,7 +42,7 @@ void Links::Send(LinkId id, Way Link::*way, bool repeatable, const std::function
   if (repeatable && world_.Chance(world_.faults.repeat)) Deliver(id, way, arrive);
 }
 
-void Links::Deliver(LinkId id, Way Link::*way, const std::function<void()>& arrive) {
+void Links::Deliver(core::LinkId id, Way Link::*way, const std::function<void()>& arrive) {
   Way& one = links_.at(id).*way;
   const std::uint64_t number = ++one.sent;
   one.until = std::max(one.until, world_.now() + world_.Delay(world_.faults.delay));
@@ -53,7 +54,7 @@ void Links::Deliver(LinkId id, Way Link::*way, const std::function<void()>& arri
   });
 }
 
-void Links::Break(LinkId id) {
+void Links::Break(core::LinkId id) {
   Link& link = links_.at(id);
   if (std::exchange(link.broken, true)) return;
   world_.Trace("link", [&] { return std::to_string(id) + " breaks"; });
@@ -64,7 +65,7 @@ void Links::Break(LinkId id) {
   world_.At(world_.Delay(10'000), [this, id] {
     Link& at = links_.at(id);
     if (at.orphaned || std::exchange(at.told, true)) return;
-    post(LinkClosed{id});
+    post(core::LinkClosed{id});
   });
   world_.At(world_.Delay(10'000), [this, id] {
     Link& at = links_.at(id);
@@ -73,7 +74,7 @@ void Links::Break(LinkId id) {
   });
 }
 
-void Links::EndedByCoordinator(LinkId id) {
+void Links::EndedByCoordinator(core::LinkId id) {
   const auto link = links_.find(id);
   if (link == links_.end()) return world_.Fail("ended: a link that never existed");
   link->second.let_go = true;
@@ -81,11 +82,11 @@ void Links::EndedByCoordinator(LinkId id) {
 }
 
 void Links::BreakAll() {
-  std::vector<LinkId> open;
+  std::vector<core::LinkId> open;
   for (const auto& [id, link] : links_) {
     if (!link.broken) open.push_back(id);
   }
-  for (const LinkId id : open) Break(id);
+  for (const core::LinkId id : open) Break(id);
 }
 
 void Links::ForgetAll() {
@@ -94,21 +95,21 @@ void Links::ForgetAll() {
 }
 
 void Links::BreakAgent(int agent) {
-  std::vector<LinkId> open;
+  std::vector<core::LinkId> open;
   for (const auto& [id, link] : links_) {
     if (link.agent == agent && !link.broken) open.push_back(id);
   }
-  for (const LinkId id : open) Break(id);
+  for (const core::LinkId id : open) Break(id);
 }
 
 void Links::AgentDied(int agent) {
-  std::vector<LinkId> of_agent;
+  std::vector<core::LinkId> of_agent;
   for (auto& [id, link] : links_) {
     if (link.agent != agent || link.agent_knows) continue;
     link.agent_knows = true;
     of_agent.push_back(id);
   }
-  for (const LinkId id : of_agent) Break(id);
+  for (const core::LinkId id : of_agent) Break(id);
 }
 
 void Links::CoordinatorDied() {

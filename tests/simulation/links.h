@@ -17,15 +17,15 @@ class Links {
  public:
   explicit Links(World* world) : world_(*world) {}
 
-  std::function<void(Event)> post;                                  // to the coordinator
-  std::function<void(int agent, LinkId, CoordinatorMessage)> hear;  // to an agent
-  std::function<void(int agent, LinkId)> lost;                      // an agent notices a break
+  std::function<void(core::Event)> post;  // to the coordinator
+  std::function<void(int agent, core::LinkId, core::CoordinatorMessage)> hear;  // to an agent
+  std::function<void(int agent, core::LinkId)> lost;  // an agent notices a break
 
-  LinkId Connect(int agent);
-  void FromAgent(LinkId link, const AgentMessage& message);
-  void ToAgent(LinkId link, const CoordinatorMessage& message);
-  void EndedByCoordinator(LinkId link);
-  void Break(LinkId link);
+  core::LinkId Connect(int agent);
+  void FromAgent(core::LinkId link, const core::AgentMessage& message);
+  void ToAgent(core::LinkId link, const core::CoordinatorMessage& message);
+  void EndedByCoordinator(core::LinkId link);
+  void Break(core::LinkId link);
   void BreakAll();
   // The coordinator could not commit: it breaks all links and releases them without EndLink.
   void ForgetAll();
@@ -41,7 +41,7 @@ class Links {
     std::uint64_t sent = 0;
     std::uint64_t arrived = 0;
     std::uint64_t last = UINT64_MAX;  // number of the last message that arrives
-    Ms until = 0;                     // arrival of the latest message; none overtakes it
+    core::Ms until = 0;               // arrival of the latest message; none overtakes it
   };
   struct Link {
     int agent = 0;
@@ -54,11 +54,12 @@ class Links {
     Way down;
   };
   // Calls `arrive` when the message arrives; never if it is lost.
-  void Send(LinkId link, Way Link::*way, bool repeatable, const std::function<void()>& arrive);
-  void Deliver(LinkId link, Way Link::*way, const std::function<void()>& arrive);
+  void Send(core::LinkId link, Way Link::*way, bool repeatable,
+            const std::function<void()>& arrive);
+  void Deliver(core::LinkId link, Way Link::*way, const std::function<void()>& arrive);
 
   World& world_;
-  std::map<LinkId, Link> links_;
+  std::map<core::LinkId, Link> links_;
 };
 
 }  // namespace assay::simulation

@@ -6,8 +6,8 @@
 namespace assay::simulation {
 namespace {
 
-constexpr Ms kMinute = 60'000;
-constexpr Ms kSettleMs = 2 * 60 * kMinute;  // longer than every deadline
+constexpr core::Ms kMinute = 60'000;
+constexpr core::Ms kSettleMs = 2 * 60 * kMinute;  // longer than every deadline
 
 }  // namespace
 
@@ -27,20 +27,20 @@ Simulation::Simulation(std::uint64_t seed, Canary canary, std::uint64_t steps)
 }
 
 void Simulation::Wire() {
-  const auto post = [this](Event event) { coordinator_.Post(std::move(event)); };
+  const auto post = [this](core::Event event) { coordinator_.Post(std::move(event)); };
   links_.post = post;
   clients_.post = post;
   clients_.reachable = [this] { return coordinator_.up(); };
   followers_.post = post;
   followers_.reachable = clients_.reachable;
-  coordinator_.stepped = [this](const Durable& durable) { followers_.Stepped(durable); };
+  coordinator_.stepped = [this](const core::Durable& durable) { followers_.Stepped(durable); };
   coordinator_.committed = [this] { followers_.Committed(); };
-  coordinator_.loaded = [this](const Durable& durable) { followers_.Loaded(durable); };
+  coordinator_.loaded = [this](const core::Durable& durable) { followers_.Loaded(durable); };
   clients_.newest_run = [this] { return coordinator_.disk().all.next_run - 1; };
-  links_.hear = [this](int agent, LinkId link, CoordinatorMessage message) {
+  links_.hear = [this](int agent, core::LinkId link, core::CoordinatorMessage message) {
     agents_[static_cast<std::size_t>(agent)]->Hear(link, std::move(message));
   };
-  links_.lost = [this](int agent, LinkId link) {
+  links_.lost = [this](int agent, core::LinkId link) {
     agents_[static_cast<std::size_t>(agent)]->Lost(link);
   };
   for (int i = 0; i < kAgents; ++i) WireAgent(i);
@@ -54,10 +54,10 @@ void Simulation::Wire() {
       clients_.CoordinatorDied();
     }
   };
-  coordinator_.release = [this](const Effect& effect) {
-    if (const auto* to = std::get_if<ToAgent>(&effect)) {
+  coordinator_.release = [this](const core::Effect& effect) {
+    if (const auto* to = std::get_if<core::ToAgent>(&effect)) {
       links_.ToAgent(to->link, to->message);
-    } else if (const auto* end = std::get_if<EndLink>(&effect)) {
+    } else if (const auto* end = std::get_if<core::EndLink>(&effect)) {
       links_.EndedByCoordinator(end->link);
     } else if (!followers_.Hear(effect)) {
       std::visit(
@@ -71,12 +71,14 @@ void Simulation::Wire() {
 
 void Simulation::WireAgent(int index) {
   Agent& agent = *agents_[static_cast<std::size_t>(index)];
-  agent.connect = [this, index]() -> std::optional<LinkId> {
+  agent.connect = [this, index]() -> std::optional<core::LinkId> {
     const bool apart = apart_until_[static_cast<std::size_t>(index)] > world_.now();
     if (!coordinator_.up() || apart) return std::nullopt;
     return links_.Connect(index);
   };
-  agent.say = [this](LinkId link, AgentMessage message) { links_.FromAgent(link, message); };
+  agent.say = [this](core::LinkId link, core::AgentMessage message) {
+    links_.FromAgent(link, message);
+  };
   agent.died = [this, index] { links_.AgentDied(index); };
 }
 
@@ -115,7 +117,7 @@ void Simulation::Heal() {
   world_.Trace("world", [] { return std::string("heals"); });
   world_.healed = true;
   // The delay of a healthy network must stay well below the shortest deadline (2 s).
-  world_.faults.delay = std::min<Ms>(world_.faults.delay, 200);
+  world_.faults.delay = std::min<core::Ms>(world_.faults.delay, 200);
   coordinator_.Start();
   for (const auto& agent : agents_) agent->Start();
   std::fill(apart_until_.begin(), apart_until_.end(), 0);
@@ -126,8 +128,8 @@ void Simulation::Heal() {
 }
 
 bool Simulation::Settle() {
-  const Ms end = world_.now() + kSettleMs;
-  Ms look = world_.now() + kMinute;
+  const core::Ms end = world_.now() + kSettleMs;
+  core::Ms look = world_.now() + kMinute;
   while (world_.problem().empty()) {
     if (world_.now() >= look) {
       const std::string pending = Pending();
@@ -142,24 +144,24 @@ bool Simulation::Settle() {
 
 // Nothing fails any more: a test of a job whose devices exist must succeed.
 void Simulation::TestJob(const std::string& name) {
-  const Durable& all = coordinator_.disk().all;
+  const core::Durable& all = coordinator_.disk().all;
   const auto job = all.jobs.find(name);
   if (job == all.jobs.end() || job->second.table->ranks.empty()) return;
-  for (const TableNode& node : job->second.table->nodes) {
+  for (const rank_table::TableNode& node : job->second.table->nodes) {
     if (all.nodes.count(node.name) == 0) return;  // no agent
   }
   if (job->second.owing_until > world_.now()) return;
-  for (const RankPlace& place : job->second.table->ranks) {
+  for (const rank_table::RankPlace& place : job->second.table->ranks) {
     if (place.device < 0 || place.device >= Agent::kDevices) return;
   }
-  clients_.AskForAll(name, [this, name](const Answer& answer) {
+  clients_.AskForAll(name, [this, name](const core::Answer& answer) {
     if (answer.code != 0) return world_.Fail("a test in a healed world is refused: " + answer.text);
     world_.At(kSettleMs / 4, [this, run = answer.run] {
-      for (const RankTest& rank : coordinator_.disk().all.runs.at(run).ranks) {
-        for (const Op op : kAllOps) {
-          const Outcome& outcome = rank.outcomes[static_cast<std::size_t>(op)];
+      for (const core::RankTest& rank : coordinator_.disk().all.runs.at(run).ranks) {
+        for (const core::Op op : core::kAllOps) {
+          const core::Outcome& outcome = rank.outcomes[static_cast<std::size_t>(op)];
           const bool alone = outcome.detail == "p2p needs two ready devices on this node";
-          if (alone || (rank.answered.Has(op) && outcome.code == OutcomeCode::kOk)) continue;
+          if (alone || (rank.answered.Has(op) && outcome.code == core::OutcomeCode::kOk)) continue;
           world_.Fail("a test in a healed world failed: " + outcome.detail);
         }
       }

@@ -56,7 +56,7 @@ class Simulation {
   Followers followers_;
   Coordinator coordinator_;
   std::vector<std::unique_ptr<Agent>> agents_;
-  std::vector<Ms> apart_until_;  // end of each agent's partition
+  std::vector<core::Ms> apart_until_;  // end of each agent's partition
   const std::uint64_t steps_;
 };
 

@@ -9,12 +9,12 @@
 
 namespace assay::simulation {
 
-std::string Text(const Event& event);
-std::string Text(const Effect& effect);
-std::string Text(const AgentMessage& message);
-std::string Text(const CoordinatorMessage& message);
-std::string Text(const NodeEvent& event);
-std::string Text(const NodeEffect& effect);
-std::string Text(const OutcomeKey& key);
+std::string Text(const core::Event& event);
+std::string Text(const core::Effect& effect);
+std::string Text(const core::AgentMessage& message);
+std::string Text(const core::CoordinatorMessage& message);
+std::string Text(const core::node::NodeEvent& event);
+std::string Text(const core::node::NodeEffect& effect);
+std::string Text(const core::OutcomeKey& key);
 
 }  // namespace assay::simulation

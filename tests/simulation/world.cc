@@ -36,7 +36,7 @@ World::World(std::uint64_t seed, Canary planted) : canary(planted), random_(seed
   faults.delay = Below(3) == 0 ? 5'000 : 200;
   faults.between = 500 + Below(8'000);
 
-  const Ms deadlines[] = {2'000, 20'000, 90'000};
+  const core::Ms deadlines[] = {2'000, 20'000, 90'000};
   settings.aic_deadline = deadlines[Below(3)];
   settings.p2p_deadline = deadlines[Below(3)];
   settings.start_allowance = Below(2) == 0 ? 60'000 : 8'000;

@@ -52,15 +52,15 @@ struct Faults {
   int hang = 0;
   int crash = 0;
   int late = 0;
-  int bad = 0;         // of outcomes: any code instead of ok
-  int voltage = 0;     // of devices made safe: the voltage is still changed
-  int silent = 0;      // of subscribers' tests: no reply, or an incomplete one
-  int strange = 0;     // of requests: invalid
-  int wander = 0;      // of clients' streams: the client disconnects
-  int pause = 0;       // of followers' actions: the follower does not read for a while
-  int meddle = 0;      // of requests: cancels, deletes, changes
-  Ms delay = 100;      // longest delay of a message; most are far shorter
-  Ms between = 2'000;  // longest time between two requests of platforms
+  int bad = 0;               // of outcomes: any code instead of ok
+  int voltage = 0;           // of devices made safe: the voltage is still changed
+  int silent = 0;            // of subscribers' tests: no reply, or an incomplete one
+  int strange = 0;           // of requests: invalid
+  int wander = 0;            // of clients' streams: the client disconnects
+  int pause = 0;             // of followers' actions: the follower does not read for a while
+  int meddle = 0;            // of requests: cancels, deletes, changes
+  core::Ms delay = 100;      // longest delay of a message; most are far shorter
+  core::Ms between = 2'000;  // longest time between two requests of platforms
 };
 
 class World {
@@ -71,12 +71,12 @@ class World {
   std::int64_t Below(std::int64_t bound);
   bool Chance(int permille) { return permille > 0 && Below(1000) < permille; }
   // A random delay, mostly short, sometimes close to `most`.
-  Ms Delay(Ms most) { return Chance(700) ? Below(most / 20 + 1) : Below(most + 1); }
+  core::Ms Delay(core::Ms most) { return Chance(700) ? Below(most / 20 + 1) : Below(most + 1); }
   std::uint64_t NextId() { return ++ids_; }
 
   // --- Time
-  Ms now() const { return now_; }
-  void At(Ms delay, std::function<void()> what) {
+  core::Ms now() const { return now_; }
+  void At(core::Ms delay, std::function<void()> what) {
     agenda_.emplace(now_ + (delay < 0 ? 0 : delay), std::move(what));
   }
   // Runs the next scheduled action; false if there is none.
@@ -99,7 +99,7 @@ class World {
   }
 
   Faults faults;
-  Settings settings;
+  core::Settings settings;
   const Canary canary;
   bool healed = false;
   std::uint64_t steps = 0;
@@ -108,8 +108,9 @@ class World {
   int DrawFault(std::int64_t most) { return Below(2) == 0 ? 0 : static_cast<int>(Below(most + 1)); }
 
   std::mt19937_64 random_;
-  Ms now_ = 1'000'000;
-  std::multimap<Ms, std::function<void()>> agenda_;  // actions of the same time in order of At()
+  core::Ms now_ = 1'000'000;
+  std::multimap<core::Ms, std::function<void()>>
+      agenda_;  // actions of the same time in order of At()
   std::uint64_t ids_ = 0;
   std::string problem_;
 };

@@ -12,7 +12,10 @@
 #include "tests/support/durable_text.h"
 #include "tests/support/temp_dir.h"
 
-using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
+using namespace assay::store;
+using namespace assay::support;
 
 namespace {
 

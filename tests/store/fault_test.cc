@@ -15,7 +15,11 @@
 #include "tests/support/quiet.h"
 #include "tests/support/temp_dir.h"
 
-using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
+using namespace assay::core::node;
+using namespace assay::store;
+using namespace assay::support;
 
 namespace {
 

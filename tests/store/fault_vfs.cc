@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace assay {
+namespace assay::store {
 namespace {
 
 struct Plan {
@@ -142,4 +142,4 @@ void FaultVfs::Heal() { plan.left = 0; }
 bool FaultVfs::failed() const { return plan.failed; }
 int FaultVfs::reads() const { return read_count; }
 
-}  // namespace assay
+}  // namespace assay::store

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-namespace assay {
+namespace assay::store {
 
 class FaultVfs {
  public:
@@ -28,4 +28,4 @@ class FaultVfs {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::store

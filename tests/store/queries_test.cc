@@ -6,7 +6,10 @@
 #include "tests/store/record_source.h"
 #include "tests/support/temp_dir.h"
 
-using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
+using namespace assay::store;
+using namespace assay::support;
 
 namespace {
 

@@ -11,7 +11,10 @@
 #include "tests/support/child.h"
 #include "tests/support/temp_dir.h"
 
-using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
+using namespace assay::store;
+using namespace assay::support;
 
 namespace {
 

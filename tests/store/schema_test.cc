@@ -10,7 +10,10 @@
 #include "store/utc.h"
 #include "tests/support/temp_dir.h"
 
-using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
+using namespace assay::store;
+using namespace assay::support;
 
 namespace {
 
@@ -45,7 +48,7 @@ std::vector<std::string> Columns(Database& database, const std::string& name) {
 // Two nodes with two devices each; every run has all four ranks.
 struct Fixture {
   void Run(RunId id, const std::string& job, RunState state = RunState::kTesting) {
-    auto run = std::make_shared<assay::Run>();
+    auto run = std::make_shared<assay::core::Run>();
     run->id = id;
     run->job = job;
     run->state = state;

@@ -21,7 +21,10 @@
 #include "tests/store/record_source.h"
 #include "tests/support/durable_text.h"
 
-using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
+using namespace assay::store;
+using namespace assay::support;
 
 namespace {
 

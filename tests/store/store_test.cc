@@ -7,7 +7,11 @@
 #include "tests/support/durable_text.h"
 #include "tests/support/temp_dir.h"
 
-using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
+using namespace assay::rank_table;
+using namespace assay::store;
+using namespace assay::support;
 
 namespace {
 

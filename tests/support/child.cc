@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <stdexcept>
 
-namespace assay {
+namespace assay::support {
 namespace {
 
 [[noreturn]] void Become(const std::vector<std::string>& command, int uid, int input, int output) {
@@ -89,4 +89,4 @@ int Child::Wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-}  // namespace assay
+}  // namespace assay::support

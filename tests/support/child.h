@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+namespace assay::support {
 
 class Child {
  public:
@@ -38,4 +38,4 @@ class Child {
   std::string buffer_;
 };
 
-}  // namespace assay
+}  // namespace assay::support

@@ -5,11 +5,11 @@
 
 #include "core/model.h"
 
-namespace assay {
+namespace assay::support {
 
-std::string DurableText(const Durable& durable);
+std::string DurableText(const core::Durable& durable);
 
 // The first line in which two texts differ, shortened to 400 bytes; "" for equal texts.
 std::string FirstDifference(const std::string& is, const std::string& should_be);
 
-}  // namespace assay
+}  // namespace assay::support

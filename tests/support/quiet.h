@@ -3,14 +3,14 @@
 
 #include "base/log.h"
 
-namespace assay {
+namespace assay::support {
 
 class Quiet {
  public:
-  Quiet() { SetLogLevel(LogLevel::kOff); }
-  ~Quiet() { SetLogLevel(LogLevel::kInfo); }
+  Quiet() { SetLogLevel(base::LogLevel::kOff); }
+  ~Quiet() { SetLogLevel(base::LogLevel::kInfo); }
   Quiet(const Quiet&) = delete;
   Quiet& operator=(const Quiet&) = delete;
 };
 
-}  // namespace assay
+}  // namespace assay::support

@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-namespace assay {
+namespace assay::support {
 
 class TempDir {
  public:
@@ -31,4 +31,4 @@ class TempDir {
   std::string path_;
 };
 
-}  // namespace assay
+}  // namespace assay::support

@@ -9,7 +9,7 @@
 #include "fleet.pb.h"
 #include "wire/grpc_log.h"
 
-namespace assay {
+namespace assay::wire {
 namespace {
 
 // Every field of a core message as text, for comparisons.
@@ -25,39 +25,39 @@ class Dump {
   std::ostringstream out_;
 };
 
-void Put(const Hello& hello, Dump* out) {
-  const Node& node = hello.node;
+void Put(const core::Hello& hello, Dump* out) {
+  const core::Node& node = hello.node;
   out->Add("hello", hello.protocol, node.name, node.identity, node.version, node.host_name,
            node.fqdn, node.driver);
   for (const std::string& address : node.addresses) out->Add("address", address);
-  for (const DeviceInfo& device : node.devices) {
+  for (const core::DeviceInfo& device : node.devices) {
     out->Add("device", device.index, device.kind, device.detail);
   }
-  for (const HeldRun& held : hello.held) out->Add("held", held.run, held.started);
+  for (const core::HeldRun& held : hello.held) out->Add("held", held.run, held.started);
 }
-void Put(const Ready& ready, Dump* out) { out->Add("ready", ready.run); }
-void Put(const Progress& p, Dump* out) {
+void Put(const core::Ready& ready, Dump* out) { out->Add("ready", ready.run); }
+void Put(const core::Progress& p, Dump* out) {
   out->Add("progress", p.run, p.rank, Name(p.op), p.started, p.percent, p.text);
 }
-void Put(const Outcomes& outcomes, Dump* out) {
+void Put(const core::Outcomes& outcomes, Dump* out) {
   out->Add("outcomes");
-  for (const OutcomeReport& r : outcomes.reports) {
+  for (const core::OutcomeReport& r : outcomes.reports) {
     out->Add(r.run, r.rank, Name(r.op), Name(r.code), r.detail, r.started_ago, r.finished_ago);
   }
 }
-void Put(const Discarded& discarded, Dump* out) { out->Add("discarded", discarded.run); }
-void Put(const Welcome& welcome, Dump* out) { out->Add("welcome", welcome.heartbeat); }
-void Put(const Assign& assign, Dump* out) {
+void Put(const core::Discarded& discarded, Dump* out) { out->Add("discarded", discarded.run); }
+void Put(const core::Welcome& welcome, Dump* out) { out->Add("welcome", welcome.heartbeat); }
+void Put(const core::Assign& assign, Dump* out) {
   out->Add("assign", assign.run, assign.job, assign.aic_deadline, assign.p2p_deadline,
            assign.kill_grace);
-  for (const AssignedRank& r : assign.ranks) out->Add(r.rank, r.device, int{r.ops.bits()});
+  for (const core::AssignedRank& r : assign.ranks) out->Add(r.rank, r.device, int{r.ops.bits()});
 }
-void Put(const Start& start, Dump* out) { out->Add("start", start.run); }
-void Put(const Cancel& cancel, Dump* out) { out->Add("cancel", cancel.run); }
-void Put(const Discard& discard, Dump* out) { out->Add("discard", discard.run); }
-void Put(const Ack& ack, Dump* out) {
+void Put(const core::Start& start, Dump* out) { out->Add("start", start.run); }
+void Put(const core::Cancel& cancel, Dump* out) { out->Add("cancel", cancel.run); }
+void Put(const core::Discard& discard, Dump* out) { out->Add("discard", discard.run); }
+void Put(const core::Ack& ack, Dump* out) {
   out->Add("ack");
-  for (const OutcomeKey& key : ack.keys) out->Add(key.run, key.rank, Name(key.op));
+  for (const core::OutcomeKey& key : ack.keys) out->Add(key.run, key.rank, Name(key.op));
 }
 template <class Variant>
 std::string Shape(const Variant& message) {
@@ -93,46 +93,46 @@ class Maker {
     while (text.size() < size) text += kPieces[random_() % std::size(kPieces)];
     return text;
   }
-  RunId Run() { return Number(1, INT64_MAX); }
+  core::RunId Run() { return Number(1, INT64_MAX); }
   std::int32_t Index() { return Small(INT32_MAX); }
-  assay::Op Op() { return Flip() ? Op::kAic : Op::kP2p; }
+  assay::core::Op Op() { return Flip() ? core::Op::kAic : core::Op::kP2p; }
 
-  AgentMessage FromAgent() {
+  core::AgentMessage FromAgent() {
     switch (random_() % 5) {
       case 0:
         return MakeHello();
       case 1:
-        return Ready{Run()};
+        return core::Ready{Run()};
       case 2:
-        return Progress{Run(), Index(), Op(), Flip(), Small(100), Text(0, kWireTextMax)};
+        return core::Progress{Run(), Index(), Op(), Flip(), Small(100), Text(0, kWireTextMax)};
       case 3: {
-        Outcomes outcomes;
+        core::Outcomes outcomes;
         for (std::int64_t i = Number(1, 20); i > 0; i--) {
-          outcomes.reports.push_back({Run(), Index(), Op(), static_cast<OutcomeCode>(Small(4)),
-                                      Text(0, kWireTextMax), Number(-1, kWireSpanMax),
-                                      Number(0, kWireSpanMax)});
+          outcomes.reports.push_back(
+              {Run(), Index(), Op(), static_cast<core::OutcomeCode>(Small(4)),
+               Text(0, kWireTextMax), Number(-1, kWireSpanMax), Number(0, kWireSpanMax)});
         }
         return outcomes;
       }
       default:
-        return Discarded{Run()};
+        return core::Discarded{Run()};
     }
   }
 
-  CoordinatorMessage FromCoordinator() {
+  core::CoordinatorMessage FromCoordinator() {
     switch (random_() % 6) {
       case 0:
-        return Welcome{Number(1, kWireSpanMax)};
+        return core::Welcome{Number(1, kWireSpanMax)};
       case 1:
         return MakeAssign();
       case 2:
-        return Start{Run()};
+        return core::Start{Run()};
       case 3:
-        return Cancel{Run()};
+        return core::Cancel{Run()};
       case 4:
-        return Discard{Run()};
+        return core::Discard{Run()};
       default: {
-        Ack ack;
+        core::Ack ack;
         for (std::int64_t i = Number(0, 20); i > 0; i--) ack.keys.push_back({Run(), Index(), Op()});
         return ack;
       }
@@ -142,10 +142,10 @@ class Maker {
   std::mt19937_64& random() { return random_; }
 
  private:
-  Hello MakeHello() {
-    Hello hello;
+  core::Hello MakeHello() {
+    core::Hello hello;
     hello.protocol = static_cast<std::uint32_t>(Number(0, UINT32_MAX));
-    Node& node = hello.node;
+    core::Node& node = hello.node;
     node.name = Text(1, kWireNameMax);
     node.identity = Text(1, kWireLabelMax);
     node.version = Text(0, kWireLabelMax);
@@ -162,12 +162,13 @@ class Maker {
     return hello;
   }
 
-  Assign MakeAssign() {
-    Assign assign;
+  core::Assign MakeAssign() {
+    core::Assign assign;
     assign.run = Run();
     assign.job = Text(1, kWireJobMax);
     for (std::int32_t i = 1 + Small(15); i > 0; i--) {
-      assign.ranks.push_back({i * 7, Index(), OpSet(static_cast<std::uint8_t>(Number(1, 3)))});
+      assign.ranks.push_back(
+          {i * 7, Index(), core::OpSet(static_cast<std::uint8_t>(Number(1, 3)))});
     }
     assign.aic_deadline = Number(1, kWireSpanMax);
     assign.p2p_deadline = Number(1, kWireSpanMax);
@@ -183,10 +184,10 @@ TEST_CASE("an agent's messages survive a round trip unchanged", "[fleet_wire]") 
   INFO("seed " << seed);
   Maker maker(seed);
   for (int i = 0; i < 500; i++) {
-    AgentMessage message = maker.FromAgent();
+    core::AgentMessage message = maker.FromAgent();
     fleet::AgentMessage parsed;
     REQUIRE(parsed.ParseFromString(ToWire(message).SerializeAsString()));
-    Result<std::optional<AgentMessage>> back = FromWire(parsed);
+    base::Result<std::optional<core::AgentMessage>> back = FromWire(parsed);
     if (!back.ok()) FAIL(back.status().text());
     REQUIRE(back->has_value());
     REQUIRE(Shape(**back) == Shape(message));
@@ -198,10 +199,10 @@ TEST_CASE("a coordinator's messages survive a round trip unchanged", "[fleet_wir
   INFO("seed " << seed);
   Maker maker(seed);
   for (int i = 0; i < 500; i++) {
-    CoordinatorMessage message = maker.FromCoordinator();
+    core::CoordinatorMessage message = maker.FromCoordinator();
     fleet::CoordinatorMessage parsed;
     REQUIRE(parsed.ParseFromString(ToWire(message).SerializeAsString()));
-    Result<CoordinatorMessage> back = FromWire(parsed);
+    base::Result<core::CoordinatorMessage> back = FromWire(parsed);
     if (!back.ok()) FAIL(back.status().text());
     REQUIRE(Shape(*back) == Shape(message));
   }
@@ -232,12 +233,12 @@ TEST_CASE("a damaged message is refused, or read and survives a round trip", "[f
   ChangeBytes<fleet::AgentMessage>(
       seed, [](Maker* maker) { return maker->FromAgent(); },
       [](const fleet::AgentMessage& wire) {
-        Result<std::optional<AgentMessage>> read = FromWire(wire);
+        base::Result<std::optional<core::AgentMessage>> read = FromWire(wire);
         if (!read.ok()) {
-          REQUIRE(read.status().code() == Code::kInvalid);
+          REQUIRE(read.status().code() == base::Code::kInvalid);
           REQUIRE(read.status().text().size() < 1024);
         } else if (read->has_value()) {
-          Result<std::optional<AgentMessage>> again = FromWire(ToWire(**read));
+          base::Result<std::optional<core::AgentMessage>> again = FromWire(ToWire(**read));
           REQUIRE(again.ok());
           REQUIRE(Shape(**again) == Shape(**read));
         }
@@ -245,12 +246,12 @@ TEST_CASE("a damaged message is refused, or read and survives a round trip", "[f
   ChangeBytes<fleet::CoordinatorMessage>(
       seed, [](Maker* maker) { return maker->FromCoordinator(); },
       [](const fleet::CoordinatorMessage& wire) {
-        Result<CoordinatorMessage> read = FromWire(wire);
+        base::Result<core::CoordinatorMessage> read = FromWire(wire);
         if (!read.ok()) {
-          REQUIRE(read.status().code() == Code::kInvalid);
+          REQUIRE(read.status().code() == base::Code::kInvalid);
           REQUIRE(read.status().text().size() < 1024);
         } else {
-          Result<CoordinatorMessage> again = FromWire(ToWire(*read));
+          base::Result<core::CoordinatorMessage> again = FromWire(ToWire(*read));
           REQUIRE(again.ok());
           REQUIRE(Shape(*again) == Shape(*read));
         }
@@ -261,7 +262,7 @@ template <class Wire>
 std::string Refusal(const Wire& wire) {
   auto read = FromWire(wire);
   if (read.ok()) return "accepted";
-  REQUIRE(read.status().code() == Code::kInvalid);
+  REQUIRE(read.status().code() == base::Code::kInvalid);
   return read.status().text();
 }
 
@@ -329,18 +330,19 @@ TEST_CASE("a refusal names the field and the value", "[fleet_wire]") {
 }
 
 TEST_CASE("ToWire cuts texts for people and makes them printable", "[fleet_wire]") {
-  Outcomes outcomes;
+  core::Outcomes outcomes;
   outcomes.reports.resize(1);
   outcomes.reports[0].run = 1;
   outcomes.reports[0].detail = "bad \xFF byte\n" + std::string(5000, 'x');
   outcomes.reports[0].started_ago = -500;  // the clock was set back
-  Result<std::optional<AgentMessage>> read = FromWire(ToWire(AgentMessage(outcomes)));
+  base::Result<std::optional<core::AgentMessage>> read =
+      FromWire(ToWire(core::AgentMessage(outcomes)));
   REQUIRE(read.ok());
-  const OutcomeReport& report = std::get<Outcomes>(**read).reports[0];
+  const core::OutcomeReport& report = std::get<core::Outcomes>(**read).reports[0];
   CHECK(report.detail.rfind("bad \\xff byte\\nxxx", 0) == 0);
   CHECK(report.detail.size() == kWireTextMax);
   CHECK(report.started_ago == 0);
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::wire

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace assay {
+namespace assay::base::process {
 namespace {
 
 // The pipe descriptors that become the child's are numbered from here up, above the child's own
@@ -156,4 +156,4 @@ Result<SpawnedProcess> Spawn(const std::string& program, const std::vector<std::
   return spawned;
 }
 
-}  // namespace assay
+}  // namespace assay::base::process

@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::base::process {
 
 // Owns a descriptor and closes it on destruction.
 class UniqueFd {
@@ -52,4 +52,4 @@ inline constexpr int kChildOut = 4;
 Result<SpawnedProcess> Spawn(const std::string& program, const std::vector<std::string>& args,
                              const std::vector<std::string>& env);
 
-}  // namespace assay
+}  // namespace assay::base::process

@@ -5,15 +5,15 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::cli::flags {
 namespace {
 constexpr double kMaxMs = 10.0 * 365 * 86'400'000;
 }  // namespace
 
-Result<std::int64_t> ParseDuration(std::string_view text) {
+base::Result<std::int64_t> ParseDuration(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
-    return InvalidError(Quoted(text) + " " + std::string(why) +
-                        "; write a number and its unit, like 200ms, 90s, 5m or 2h");
+    return base::InvalidError(base::Quoted(text) + " " + std::string(why) +
+                              "; write a number and its unit, like 200ms, 90s, 5m or 2h");
   };
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -41,4 +41,4 @@ std::string DurationText(std::int64_t ms) {
   return std::to_string(ms) + "ms";
 }
 
-}  // namespace assay
+}  // namespace assay::cli::flags

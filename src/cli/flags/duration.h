@@ -8,12 +8,12 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::cli::flags {
 
 // Returns milliseconds, 0 to 10 years. Errors quote the text and show how to write a duration.
-Result<std::int64_t> ParseDuration(std::string_view text);
+base::Result<std::int64_t> ParseDuration(std::string_view text);
 
 // "300s", "1500ms", "0s". ParseDuration() of it returns `ms`.
 std::string DurationText(std::int64_t ms);
 
-}  // namespace assay
+}  // namespace assay::cli::flags

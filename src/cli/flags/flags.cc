@@ -13,7 +13,7 @@
 #include "cli/flags/nearest.h"
 #include "cli/flags/size.h"
 
-namespace assay {
+namespace assay::cli::flags {
 namespace {
 
 std::string EnvironmentName(const std::string& flag) {
@@ -36,8 +36,8 @@ std::string Joined(const std::vector<std::string>& words, std::string_view betwe
 // A validator of CLI11: "" if `word` is UTF-8, so that it can be sent in a message.
 std::string TextProblem(const std::string& word) {
   for (std::string_view rest = word; !rest.empty();) {
-    const int length = Utf8Length(rest);
-    if (length <= 0) return Quoted(word) + " is not UTF-8";
+    const int length = base::Utf8Length(rest);
+    if (length <= 0) return base::Quoted(word) + " is not UTF-8";
     rest.remove_prefix(static_cast<std::size_t>(length));
   }
   return "";
@@ -48,7 +48,7 @@ std::string ChoiceProblem(const std::string& word, const std::vector<std::string
   for (const std::string& one : allowed) {
     if (one == word) return "";
   }
-  std::string text = Quoted(word) + " is not one of " + Joined(allowed, ", ");
+  std::string text = base::Quoted(word) + " is not one of " + Joined(allowed, ", ");
   if (const auto near = Nearest(word, allowed)) text += "; did you mean " + *near + "?";
   return text;
 }
@@ -131,7 +131,8 @@ class Flags::Impl {
       const std::string said = error.what();  // ends with the unknown key
       const std::string key = "--" + said.substr(said.rfind(' ') + 1);
       const auto near = Nearest(key, names_);
-      return Wrong("the file given with --config has the unknown flag " + Shown(key.substr(2)) +
+      return Wrong("the file given with --config has the unknown flag " +
+                   base::Shown(key.substr(2)) +
                    (near ? "; did you mean " + near->substr(2) + "?" : ""));
     } catch (const CLI::ParseError& error) {
       return Wrong(error.what());
@@ -141,15 +142,16 @@ class Flags::Impl {
     if (extras.empty()) return std::nullopt;
     const std::string& extra = extras.front();
     if (extra.size() < 2 || extra[0] != '-') {
-      return Wrong("unexpected argument " + Quoted(extra));
+      return Wrong("unexpected argument " + base::Quoted(extra));
     }
     const std::string flag = extra.substr(0, extra.find('='));
     if (std::find(plain.begin(), plain.end(), extra) != plain.end()) {
-      return Wrong("unexpected argument " + Quoted(extra) +
+      return Wrong("unexpected argument " + base::Quoted(extra) +
                    ": arguments after -- are never flags; put flags before it");
     }
     const auto near = Nearest(flag, names_);
-    return Wrong("unknown flag " + Shown(flag) + (near ? "; did you mean " + *near + "?" : ""));
+    return Wrong("unknown flag " + base::Shown(flag) +
+                 (near ? "; did you mean " + *near + "?" : ""));
   }
 
   std::string command_;
@@ -276,7 +278,7 @@ Flags& Flags::Duration(const std::string& name, std::int64_t* value, const std::
                        const std::string& shown, const std::string& unit, const std::string& help) {
   const auto read = [value, unit, name](const std::string& text) {
     const bool complete = unit.empty() || text.ends_with(unit);
-    const Result<std::int64_t> ms = ParseDuration(complete ? text : text + unit);
+    const base::Result<std::int64_t> ms = ParseDuration(complete ? text : text + unit);
     if (!ms.ok()) throw CLI::ValidationError("--" + name, ms.status().text());
     *value = *ms;
   };
@@ -288,11 +290,11 @@ Flags& Flags::Duration(const std::string& name, std::int64_t* value, const std::
 Flags& Flags::Size(const std::string& name, std::int64_t* value, std::int64_t min, std::int64_t max,
                    const std::string& help) {
   const auto read = [value, min, max, name](const std::string& text) {
-    const Result<std::int64_t> bytes = ParseSize(text);
+    const base::Result<std::int64_t> bytes = ParseSize(text);
     if (!bytes.ok()) throw CLI::ValidationError("--" + name, bytes.status().text());
     if (*bytes < min || *bytes > max) {
-      throw CLI::ValidationError(
-          "--" + name, Quoted(text) + " is not between " + SizeText(min) + " and " + SizeText(max));
+      throw CLI::ValidationError("--" + name, base::Quoted(text) + " is not between " +
+                                                  SizeText(min) + " and " + SizeText(max));
     }
     *value = *bytes;
   };
@@ -324,4 +326,4 @@ std::optional<int> Flags::Parse(std::vector<std::string> args) {
 
 int Flags::Wrong(const std::string& text) const { return impl_->Wrong(text); }
 
-}  // namespace assay
+}  // namespace assay::cli::flags

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+namespace assay::cli::flags {
 
 // Exit statuses of every command (`assay stress` has more, see its help).
 inline constexpr int kExitOk = 0;
@@ -87,4 +87,4 @@ class Flags {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::cli::flags

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace assay {
+namespace assay::cli::flags {
 namespace {
 
 // Longer words are not compared: they are not typing errors.
@@ -41,4 +41,4 @@ std::optional<std::string> Nearest(std::string_view word, const std::vector<std:
   return best;
 }
 
-}  // namespace assay
+}  // namespace assay::cli::flags

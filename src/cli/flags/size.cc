@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::cli::flags {
 namespace {
 
 struct Unit {
@@ -16,10 +16,10 @@ constexpr std::int64_t kMax = std::int64_t{1} << 62;
 
 }  // namespace
 
-Result<std::int64_t> ParseSize(std::string_view text) {
+base::Result<std::int64_t> ParseSize(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
-    return InvalidError(Quoted(text) + " " + std::string(why) +
-                        "; write it like 512KiB, 1MiB or 2GiB, or as a number of bytes");
+    return base::InvalidError(base::Quoted(text) + " " + std::string(why) +
+                              "; write it like 512KiB, 1MiB or 2GiB, or as a number of bytes");
   };
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
@@ -44,4 +44,4 @@ std::string SizeText(std::int64_t bytes) {
   return std::to_string(bytes);
 }
 
-}  // namespace assay
+}  // namespace assay::cli::flags

@@ -7,12 +7,12 @@
 
 #include "base/status.h"
 
-namespace assay {
+namespace assay::cli::flags {
 
 // Returns bytes, 0 to 2^62. Errors quote the text and show how to write a size.
-Result<std::int64_t> ParseSize(std::string_view text);
+base::Result<std::int64_t> ParseSize(std::string_view text);
 
 // "1MiB", "1536KiB", "1000". ParseSize() of it returns `bytes`.
 std::string SizeText(std::int64_t bytes);
 
-}  // namespace assay
+}  // namespace assay::cli::flags

@@ -12,7 +12,7 @@
 #include "cli/client.h"
 #include "job.grpc.pb.h"
 
-namespace assay {
+namespace assay::cli::watch {
 namespace {
 
 using std::chrono::milliseconds;
@@ -252,4 +252,4 @@ void SnapshotCount::Add(const job::JobSummarySignalList& list) {
   complete_ = !same || seen_ >= list.jobtotalnum();
 }
 
-}  // namespace assay
+}  // namespace assay::cli::watch

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "job.pb.h"
 
-namespace assay {
+namespace assay::cli::watch {
 
 class JobFeed {
  public:
@@ -29,7 +29,7 @@ class JobFeed {
     };
     Kind kind = Kind::kNothing;
     job::JobSummarySignalList list;
-    Status status;
+    base::Status status;
   };
 
   // A failure of the first attempt is kFailed. After the first connection only an error that no
@@ -60,4 +60,4 @@ class SnapshotCount {
   bool complete_ = false;
 };
 
-}  // namespace assay
+}  // namespace assay::cli::watch

@@ -9,7 +9,7 @@
 #include "cli/table.h"
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::cli::watch {
 namespace {
 
 constexpr char kDelete[] = "delete";
@@ -80,7 +80,8 @@ void JobRows::Apply(const job::JobSummarySignal& signal, bool snapshot, std::int
   row.name_space = signal.namespace_();
   const std::size_t table = std::hash<std::string>()(signal.hccljson());
   if (!known || table != row.table) {
-    const TableReading reading = ReadRankTable(signal.hccljson(), signal.jobid());
+    const rank_table::TableReading reading =
+        rank_table::ReadRankTable(signal.hccljson(), signal.jobid());
     row.ranks = reading.accepted() ? std::to_string(reading.table.ranks.size()) : "-";
     row.nodes = reading.accepted() ? std::to_string(reading.table.nodes.size()) : "-";
     row.table = table;
@@ -131,10 +132,10 @@ std::string JobRows::Summary() const {
   for (const auto& [id, row] : rows_) {
     if (!row.deleted) ++states[row.state];
   }
-  std::string text = Count(rows_.size() - deleted_, "job", "jobs");
+  std::string text = base::Count(rows_.size() - deleted_, "job", "jobs");
   const char* between = ": ";
   for (const auto& [state, count] : states) {
-    text += between + std::to_string(count) + " " + Shown(state);
+    text += between + std::to_string(count) + " " + base::Shown(state);
     between = ", ";
   }
   return text;
@@ -180,4 +181,4 @@ std::vector<JobRows::Line> JobRows::Lines(std::size_t height, std::size_t width,
   return lines;
 }
 
-}  // namespace assay
+}  // namespace assay::cli::watch

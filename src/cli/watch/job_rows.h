@@ -12,7 +12,7 @@
 
 #include "job.pb.h"
 
-namespace assay {
+namespace assay::cli::watch {
 
 class JobRows {
  public:
@@ -71,4 +71,4 @@ class JobRows {
 // "5s", "12m", "3h", "9d"
 std::string AgeText(std::int64_t ms);
 
-}  // namespace assay
+}  // namespace assay::cli::watch

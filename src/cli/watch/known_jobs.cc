@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace assay {
+namespace assay::cli::watch {
 namespace {
 
 constexpr char kDelete[] = "delete";
@@ -34,4 +34,4 @@ std::vector<job::JobSummarySignal> KnownJobs::EndSnapshot() {
   return gone;
 }
 
-}  // namespace assay
+}  // namespace assay::cli::watch

@@ -12,7 +12,7 @@
 
 #include "job.pb.h"
 
-namespace assay {
+namespace assay::cli::watch {
 
 class KnownJobs {
  public:
@@ -36,4 +36,4 @@ class KnownJobs {
   std::uint64_t generation_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::cli::watch

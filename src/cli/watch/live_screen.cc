@@ -8,7 +8,7 @@
 
 #include "cli/interrupt.h"
 
-namespace assay {
+namespace assay::cli::watch {
 namespace {
 
 // xterm sequences, which all current terminals support: alternate screen, cursor, line wrapping.
@@ -76,4 +76,4 @@ void LiveScreen::Write(const std::string& bytes, bool last_words) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::cli::watch

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string>
 
-namespace assay {
+namespace assay::cli::watch {
 
 class LiveScreen {
  public:
@@ -44,4 +44,4 @@ class LiveScreen {
   termios modes_{};           // modes of input_ before Enter
 };
 
-}  // namespace assay
+}  // namespace assay::cli::watch

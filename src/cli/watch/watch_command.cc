@@ -24,7 +24,7 @@
 #include "cli/watch/known_jobs.h"
 #include "cli/watch/live_screen.h"
 
-namespace assay {
+namespace assay::cli::watch {
 namespace {
 
 using std::chrono::milliseconds;
@@ -98,7 +98,7 @@ class LineOutput {
       }
       if (errno == EPIPE || Interrupts() != 0) return false;
       Say(std::string("standard output: ") + std::strerror(errno));
-      exit_status_ = kExitFailed;
+      exit_status_ = flags::kExitFailed;
       return false;
     }
     return true;
@@ -111,13 +111,13 @@ class LineOutput {
   int exit_status() const { return exit_status_; }
 
  private:
-  int exit_status_ = kExitOk;
+  int exit_status_ = flags::kExitOk;
 };
 
 // Reports on standard error when the connection is lost and when it is back, each once.
 class ConnectionTalk {
  public:
-  void Lost(const Status& why) {
+  void Lost(const base::Status& why) {
     if (!away_) Say(why.text() + "; waiting for it");
     away_ = true;
   }
@@ -132,7 +132,7 @@ class ConnectionTalk {
 
 // Whether there is any job. A snapshot without jobs sends no message, so this call is the only way
 // to detect its end. REQUIRES: subscribed; a job found now is then in the snapshot or follows it.
-Result<bool> AnyJob(Client* client) {
+base::Result<bool> AnyJob(Client* client) {
   admin::ListJobsRequest request;
   request.set_limit(1);
   const auto page = client->Call(&admin::Admin::Stub::ListJobs, request);
@@ -153,7 +153,7 @@ class LineFeed {
       if (news.kind == Kind::kFailed) return Fail(kCommand, news.status);
       if (!output_.Write(Take(&news))) return output_.exit_status();
     }
-    return kExitOk;
+    return flags::kExitOk;
   }
 
  private:
@@ -178,7 +178,7 @@ class LineFeed {
         break;
     }
     if (Clock::now() < ask_at_) return "";
-    const Result<bool> any = AnyJob(&client_);
+    const base::Result<bool> any = AnyJob(&client_);
     ask_at_ = any.ok() ? kNever : Clock::now() + kNoneWait;
     return any.ok() && !*any ? LinesOfGone() : "";
   }
@@ -221,11 +221,12 @@ int PrintOnce(const std::map<std::string, job::JobSummarySignal>& jobs, bool as_
     return output.exit_status();
   }
   JobRows rows;
-  for (const auto& [id, signal] : jobs) rows.Apply(signal, true, WallNow());
-  for (const JobRows::Line& line : rows.Lines(jobs.size() + 2, std::string::npos, WallNow())) {
+  for (const auto& [id, signal] : jobs) rows.Apply(signal, true, base::WallNow());
+  for (const JobRows::Line& line :
+       rows.Lines(jobs.size() + 2, std::string::npos, base::WallNow())) {
     std::cout << line.text << '\n';
   }
-  return kExitOk;
+  return flags::kExitOk;
 }
 
 int PrintPresent(const Wanted& wanted, bool as_table) {
@@ -236,12 +237,12 @@ int PrintPresent(const Wanted& wanted, bool as_table) {
   while (!snapshot.complete()) {
     if (Interrupts() != 0) {
       Say("interrupted");
-      return kExitFailed;
+      return flags::kExitFailed;
     }
     JobFeed::News news = feed.Next(kLook);
     if (news.kind == Kind::kFailed || news.kind == Kind::kLost) return Fail(kCommand, news.status);
     if (news.kind == Kind::kConnected) {
-      const Result<bool> any = AnyJob(&client);
+      const base::Result<bool> any = AnyJob(&client);
       if (!any.ok()) return Fail(kCommand, any.status());
       if (!*any) break;
     }
@@ -282,7 +283,7 @@ class LiveTable {
       if (const char key = screen_.Key(); key == 'q' || key == 'Q') break;
       if (begun_ && Due() <= milliseconds(0)) Draw();
     }
-    return kExitOk;
+    return flags::kExitOk;
   }
 
  private:
@@ -294,7 +295,7 @@ class LiveTable {
         away_.clear();
         snapshot_ = SnapshotCount();
         rows_.BeginSnapshot();
-        const Result<bool> any = AnyJob(&client_);
+        const base::Result<bool> any = AnyJob(&client_);
         if (any.ok() && !*any) rows_.EndSnapshot();
         break;
       }
@@ -314,7 +315,7 @@ class LiveTable {
   void TakeSignals(const job::JobSummarySignalList& list) {
     const bool in_snapshot = !snapshot_.complete();
     snapshot_.Add(list);
-    const std::int64_t now = WallNow();
+    const std::int64_t now = base::WallNow();
     for (const auto& signal : list.jobsummarysignals()) rows_.Apply(signal, in_snapshot, now);
     if (in_snapshot && snapshot_.complete()) rows_.EndSnapshot();
   }
@@ -327,12 +328,12 @@ class LiveTable {
 
   void Draw() {
     const LiveScreen::Size size = screen_.size();
-    rows_.Fade(WallNow());
-    std::string head = kCommand + std::string(" on ") + Shown(address_);
+    rows_.Fade(base::WallNow());
+    std::string head = kCommand + std::string(" on ") + base::Shown(address_);
     if (!away_.empty()) head = away_ + "; waiting for it";
     head = Fitted(std::move(head), size.columns);
     std::string page = "\x1b[7m" + head + "\x1b[0m\x1b[K";
-    for (const JobRows::Line& line : rows_.Lines(size.rows - 1, size.columns, WallNow())) {
+    for (const JobRows::Line& line : rows_.Lines(size.rows - 1, size.columns, base::WallNow())) {
       page += "\r\n";
       page += line.faint ? "\x1b[2m" + line.text + "\x1b[0m" : line.text;
       page += "\x1b[K";
@@ -364,8 +365,8 @@ bool CanBeDrawnOn() {
 
 int WatchJobs(Args args) {
   Wanted wanted;
-  Flags flags(kCommand, "Watch the states of the jobs, as subscribed platforms receive them.",
-              kDetails);
+  flags::Flags flags(
+      kCommand, "Watch the states of the jobs, as subscribed platforms receive them.", kDetails);
   wanted.client.Declare(&flags, "print JSON lines, even on a terminal");
   flags
       .Text("client-role", &wanted.role, "ROLE",
@@ -381,4 +382,4 @@ int WatchJobs(Args args) {
   return LiveTable(wanted).Run();
 }
 
-}  // namespace assay
+}  // namespace assay::cli::watch

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace assay {
+namespace assay::core::cluster {
 namespace {
 
 constexpr int kRegistered = 200;
@@ -12,8 +12,9 @@ constexpr int kRateLimited = 429;
 
 }  // namespace
 
-Status SubscriptionReplaced(const std::string& client) {
-  return ReplacedError("a newer subscription of clientId " + Shown(client) + " replaced this one");
+base::Status SubscriptionReplaced(const std::string& client) {
+  return base::ReplacedError("a newer subscription of clientId " + base::Shown(client) +
+                             " replaced this one");
 }
 
 void Clients::Register(const ClientRegistered& asked, const Stepping& step) {
@@ -21,8 +22,8 @@ void Clients::Register(const ClientRegistered& asked, const Stepping& step) {
   answer.call = asked.call;
   if (!settings_.job_roles.contains(asked.role)) {
     answer.code = 400;
-    answer.text = "role:" + Shown(asked.role) + " is not in whitelist";
-    answer.status = Status(Code::kDenied, answer.text);
+    answer.text = "role:" + base::Shown(asked.role) + " is not in whitelist";
+    answer.status = base::Status(base::Code::kDenied, answer.text);
   } else if (clients_.size() >= settings_.clients_max && idle_.empty()) {
     answer.code = kRateLimited;
     answer.text = "client num limit, max client num is " + std::to_string(settings_.clients_max);
@@ -45,14 +46,15 @@ void Clients::Register(const ClientRegistered& asked, const Stepping& step) {
 Clients::Admission Clients::Subscribe(const StreamOpened& opened) {
   const auto found = clients_.find(opened.client);
   if (found == clients_.end()) {
-    return {NotFoundError("invalid clientId: " + Shown(opened.client) + ", please register first"),
+    return {base::NotFoundError("invalid clientId: " + base::Shown(opened.client) +
+                                ", please register first"),
             std::nullopt};
   }
   Client& client = found->second;
   if (client.role != opened.role) {
-    return {
-        Status(Code::kDenied, "invalid role: " + Shown(opened.role) + ", please check role first"),
-        std::nullopt};
+    return {base::Status(base::Code::kDenied,
+                         "invalid role: " + base::Shown(opened.role) + ", please check role first"),
+            std::nullopt};
   }
   const std::optional<StreamId> replaced = client.stream;
   // Of two streams of one client, the one that was opened later wins, regardless of the order in
@@ -61,9 +63,9 @@ Clients::Admission Clients::Subscribe(const StreamOpened& opened) {
     return {SubscriptionReplaced(opened.client), std::nullopt};
   }
   if (!replaced && streams_.size() >= settings_.subscriptions_max) {
-    return {ExhaustedError(std::to_string(settings_.subscriptions_max) +
-                           " subscriptions are open, which is the limit "
-                           "(--subscriptions-max); try again later"),
+    return {base::ExhaustedError(std::to_string(settings_.subscriptions_max) +
+                                 " subscriptions are open, which is the limit "
+                                 "(--subscriptions-max); try again later"),
             std::nullopt};
   }
   if (replaced) {
@@ -73,7 +75,7 @@ Clients::Admission Clients::Subscribe(const StreamOpened& opened) {
   }
   client.stream = opened.stream;
   streams_.emplace(opened.stream, opened.client);
-  return {Status::Ok(), replaced};
+  return {base::Status::Ok(), replaced};
 }
 
 void Clients::StreamClosed(StreamId stream, const Stepping& step) {
@@ -101,4 +103,4 @@ Ms Clients::NextDeadline(Ms none) const {
   return idle_.empty() ? none : std::min(none, idle_.begin()->first + settings_.client_kept);
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

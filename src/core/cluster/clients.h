@@ -20,10 +20,10 @@
 #include "core/event.h"
 #include "core/settings.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 // The status of a stream that a newer stream of the same client replaces.
-Status SubscriptionReplaced(const std::string& client);
+base::Status SubscriptionReplaced(const std::string& client);
 
 class Clients {
  public:
@@ -34,7 +34,7 @@ class Clients {
   void Register(const ClientRegistered& asked, const Stepping& step);
 
   struct Admission {
-    Status status;                     // ok: the stream is now the client's stream
+    base::Status status;               // ok: the stream is now the client's stream
     std::optional<StreamId> replaced;  // the client's former stream, which the caller must end
   };
   Admission Subscribe(const StreamOpened& opened);
@@ -60,4 +60,4 @@ class Clients {
   std::set<std::pair<Ms, std::string>> idle_;  // (idle since, client id)
 };
 
-}  // namespace assay
+}  // namespace assay::core::cluster

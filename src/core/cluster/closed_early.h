@@ -11,7 +11,7 @@
 #include <deque>
 #include <set>
 
-namespace assay {
+namespace assay::core::cluster {
 
 class ClosedEarly {
  public:
@@ -31,4 +31,4 @@ class ClosedEarly {
   std::deque<std::uint64_t> order_;  // may still name ids that were taken
 };
 
-}  // namespace assay
+}  // namespace assay::core::cluster

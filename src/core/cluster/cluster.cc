@@ -14,7 +14,7 @@
 #include "core/cluster/streams.h"
 #include "core/cluster/stress_plan.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 class Cluster::Impl {
  public:
@@ -101,11 +101,12 @@ class Cluster::Impl {
       return;
     }
     const auto job = durable_.jobs.find(opened.job);
-    const std::string shown = "jobId=" + Shown(opened.job);
+    const std::string shown = "jobId=" + base::Shown(opened.job);
     if (opened.topic == Topic::kNotify) {
       if (job == durable_.jobs.end()) {
         streams_.Refuse(opened.stream,
-                        NotFoundError(shown + " not registed, please wait agent register"), step);
+                        base::NotFoundError(shown + " not registed, please wait agent register"),
+                        step);
         return;
       }
       streams_.Attach(opened.stream, step);
@@ -113,7 +114,7 @@ class Cluster::Impl {
       return;
     }
     if (job == durable_.jobs.end()) {
-      streams_.Refuse(opened.stream, NotFoundError(shown + " not registed"), step);
+      streams_.Refuse(opened.stream, base::NotFoundError(shown + " not registed"), step);
       return;
     }
     if (runs_.OpenRun(opened.job)) {
@@ -122,7 +123,7 @@ class Cluster::Impl {
     }
     const auto run = durable_.runs.find(job->second.last_run);
     if (run == durable_.runs.end() || step.now - run->second.ended > settings_.result_replay) {
-      streams_.Refuse(opened.stream, NotFoundError(shown + " is not stress test"), step);
+      streams_.Refuse(opened.stream, base::NotFoundError(shown + " is not stress test"), step);
       return;
     }
     streams_.Replay(opened.stream, run->second, step);
@@ -147,7 +148,8 @@ class Cluster::Impl {
     const Node* node = fleet_.NodeOf(said.link);
     if (node == nullptr) {
       // The link was just refused or replaced, or it never sent Hello.
-      step.Do(EndLink{said.link, InvalidError("the first message of an agent must be Hello")});
+      step.Do(
+          EndLink{said.link, base::InvalidError("the first message of an agent must be Hello")});
       return;
     }
     if (const auto* ready = std::get_if<Ready>(&said.message)) {
@@ -164,10 +166,10 @@ class Cluster::Impl {
   void OnHello(LinkId link, const Hello& hello, const Stepping& step) {
     if (hello.protocol != kFleetProtocol) {
       step.Do(EndLink{
-          link,
-          InvalidError("node " + Quoted(hello.node.name) + " uses agent protocol " +
-                       std::to_string(hello.protocol) + ", but this coordinator uses " +
-                       std::to_string(kFleetProtocol) + "; install the same version on both")});
+          link, base::InvalidError("node " + base::Quoted(hello.node.name) +
+                                   " uses agent protocol " + std::to_string(hello.protocol) +
+                                   ", but this coordinator uses " + std::to_string(kFleetProtocol) +
+                                   "; install the same version on both")});
       return;
     }
     const auto node = fleet_.Attach(link, hello.node, step);
@@ -179,14 +181,14 @@ class Cluster::Impl {
   void On(const LinkClosed& closed, const Stepping& step) {
     if (links_.erase(closed.link) == 0) links_closed_early_.Add(closed.link);
     fleet_.Detach(closed.link, step);
-    step.Do(EndLink{closed.link, Status::Ok()});
+    step.Do(EndLink{closed.link, base::Status::Ok()});
   }
 
   void On(const NodeForgotten& asked, const Stepping& step) {
     if (runs_.AgentInUse(asked.node)) {
       Refuse(asked.call, 411,
-             ConflictError("node " + Quoted(asked.node) +
-                           " is part of an open run; cancel the run or wait for its end"),
+             base::ConflictError("node " + base::Quoted(asked.node) +
+                                 " is part of an open run; cancel the run or wait for its end"),
              step);
       return;
     }
@@ -201,8 +203,8 @@ class Cluster::Impl {
 
   void On(const JobApplied& applied, const Stepping& step) {
     const JobSpec& spec = applied.spec;
-    if (const auto problem = IdProblem("job", spec.id)) {
-      Refuse(applied.call, 413, InvalidError(*problem), step);
+    if (const auto problem = base::IdProblem("job", spec.id)) {
+      Refuse(applied.call, 413, base::InvalidError(*problem), step);
       return;
     }
     if (files_.Knows(applied)) {
@@ -288,7 +290,7 @@ class Cluster::Impl {
     step.Store(DropJob{id});
     signals_.Deleted(gone, step);
     step.Note("job_deleted", id, kNoRun, "", why);
-    streams_.EndJob(id, NotFoundError("job:" + Shown(id) + " was deleted"), step);
+    streams_.EndJob(id, base::NotFoundError("job:" + base::Shown(id) + " was deleted"), step);
   }
 
   // --- The jobs directory -------------------------------------------------------------------
@@ -319,8 +321,8 @@ class Cluster::Impl {
     }
     if (busy.empty()) return Accept(listed.call, step, changed);
     Refuse(listed.call, 411,
-           ConflictError("the files of jobs under test were removed: " + List(busy, 5) +
-                         "; these jobs are deleted when their runs end"),
+           base::ConflictError("the files of jobs under test were removed: " + base::List(busy, 5) +
+                               "; these jobs are deleted when their runs end"),
            step);
   }
 
@@ -355,7 +357,7 @@ class Cluster::Impl {
     step.Do(std::move(answer));
   }
 
-  static void Refuse(CallId call, int code, Status status, const Stepping& step) {
+  static void Refuse(CallId call, int code, base::Status status, const Stepping& step) {
     Answer answer;
     answer.call = call;
     answer.code = code;
@@ -366,7 +368,8 @@ class Cluster::Impl {
 
   static void RefuseUnknownJob(CallId call, const std::string& job, const Stepping& step) {
     Refuse(call, 402,
-           NotFoundError("job " + Quoted(job) + " does not exist; `assay job list` shows the jobs"),
+           base::NotFoundError("job " + base::Quoted(job) +
+                               " does not exist; `assay job list` shows the jobs"),
            step);
   }
 
@@ -375,20 +378,20 @@ class Cluster::Impl {
     const auto run = runs_.OpenRun(job);
     if (!run) return false;
     Refuse(call, 411,
-           ConflictError("job " + Quoted(job) + " is under test in run " + std::to_string(*run) +
-                         ": " + what + " until it ends"),
+           base::ConflictError("job " + base::Quoted(job) + " is under test in run " +
+                               std::to_string(*run) + ": " + what + " until it ends"),
            step);
     return true;
   }
 
-  static Status StatusOf(const Refusal& refusal) {
+  static base::Status StatusOf(const Refusal& refusal) {
     switch (refusal.code) {
       case 404:
-        return Status(Code::kNotReady, refusal.text);
+        return base::Status(base::Code::kNotReady, refusal.text);
       case 411:
-        return ConflictError(refusal.text);
+        return base::ConflictError(refusal.text);
       default:
-        return InvalidError(refusal.text);
+        return base::InvalidError(refusal.text);
     }
   }
 
@@ -441,4 +444,4 @@ void Cluster::Step(const Event& event, Ms now, Output* out) {
 Ms Cluster::NextDeadline(Ms now) const { return impl_->NextDeadline(now); }
 const Durable& Cluster::durable() const { return impl_->durable(); }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

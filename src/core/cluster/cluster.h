@@ -25,7 +25,7 @@
 #include "core/model.h"
 #include "core/settings.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 class Cluster {
  public:
@@ -47,4 +47,4 @@ class Cluster {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::core::cluster

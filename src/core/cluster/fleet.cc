@@ -5,7 +5,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::core::cluster {
 namespace {
 
 constexpr std::string_view kKindNames[] = {"host name", "FQDN", "address"};
@@ -34,13 +34,13 @@ Fleet::Fleet(std::map<std::string, Node, std::less<>>* nodes, Leases* leases, Ms
 }
 
 std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const Stepping& step) {
-  if (const auto problem = IdProblem("node", said.name)) {
-    step.Do(EndLink{link, InvalidError(*problem + "; start the agent with --node=NAME")});
+  if (const auto problem = base::IdProblem("node", said.name)) {
+    step.Do(EndLink{link, base::InvalidError(*problem + "; start the agent with --node=NAME")});
     return std::nullopt;
   }
   if (node_of_.contains(link)) {
-    step.Do(
-        EndLink{link, InvalidError("an agent must send Hello only once, as the first message")});
+    step.Do(EndLink{
+        link, base::InvalidError("an agent must send Hello only once, as the first message")});
     return std::nullopt;
   }
   const auto known = nodes_.find(said.name);
@@ -49,30 +49,30 @@ std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const St
     const Node& other = known->second;
     if (other.attached || step.now - other.since < agent_timeout_) {
       step.Do(EndLink{
-          link,
-          ConflictError("node " + Quoted(said.name) + ": another agent " +
-                        (other.attached ? "is attached" : "was attached a moment ago") +
-                        " under this name (host " + Quoted(other.host_name) + ", identity " +
-                        Shown(other.identity) +
-                        "); give one of them another name with --node, or stop the other one")});
+          link, base::ConflictError(
+                    "node " + base::Quoted(said.name) + ": another agent " +
+                    (other.attached ? "is attached" : "was attached a moment ago") +
+                    " under this name (host " + base::Quoted(other.host_name) + ", identity " +
+                    base::Shown(other.identity) +
+                    "); give one of them another name with --node, or stop the other one")});
       return std::nullopt;
     }
   }
   const auto newest = newest_link_of_.find(said.name);
   if (newest != newest_link_of_.end() && link < newest->second) {
     // The agent reported its current runs on the newer link, even if that link is closed by now.
-    step.Do(EndLink{link, ReplacedError("this agent has attached again on a newer stream")});
+    step.Do(EndLink{link, base::ReplacedError("this agent has attached again on a newer stream")});
     return std::nullopt;
   }
   if (other_agent) {
     const Node& other = known->second;
     step.Note("node_taken_over", "", kNoRun, said.name,
-              "identity " + Shown(said.identity) + " on host " + Quoted(said.host_name) +
-                  " takes the name over from identity " + Shown(other.identity) + " on host " +
-                  Quoted(other.host_name));
+              "identity " + base::Shown(said.identity) + " on host " +
+                  base::Quoted(said.host_name) + " takes the name over from identity " +
+                  base::Shown(other.identity) + " on host " + base::Quoted(other.host_name));
   }
   if (const auto old = LinkOf(said.name)) {
-    step.Do(EndLink{*old, ReplacedError("this agent has attached again on a newer stream")});
+    step.Do(EndLink{*old, base::ReplacedError("this agent has attached again on a newer stream")});
     node_of_.erase(*old);
   }
   if (known != nodes_.end()) Index(known->second, false);
@@ -86,8 +86,8 @@ std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const St
   newest_link_of_[node.name] = link;
   Index(node, true);
   step.Note("node_attached", "", kNoRun, node.name,
-            std::to_string(node.devices.size()) + " devices, driver " + Shown(node.driver) +
-                ", version " + Shown(node.version));
+            std::to_string(node.devices.size()) + " devices, driver " + base::Shown(node.driver) +
+                ", version " + base::Shown(node.version));
   step.Store(PutNode{node, inventory_changed});
   return node.name;
 }
@@ -137,7 +137,7 @@ void Fleet::Index(const Node& node, bool attached) {
   }
 }
 
-std::set<std::string> Fleet::Find(const TableNode& node, int kind) const {
+std::set<std::string> Fleet::Find(const rank_table::TableNode& node, int kind) const {
   std::set<std::string> found;
   const auto add = [&](std::string_view key) {
     const auto it = found_by_[kind].find(key);
@@ -153,8 +153,8 @@ std::set<std::string> Fleet::Find(const TableNode& node, int kind) const {
   return found;
 }
 
-NodeMatch Fleet::Match(const TableNode& node) const {
-  const std::string shown = "node " + Quoted(node.name);
+NodeMatch Fleet::Match(const rank_table::TableNode& node) const {
+  const std::string shown = "node " + base::Quoted(node.name);
   NodeMatch match;
   // A name belongs to its agent even while that agent is not attached.
   if (const auto it = nodes_.find(node.name); it != nodes_.end()) {
@@ -167,8 +167,8 @@ NodeMatch Fleet::Match(const TableNode& node) const {
     const std::set<std::string> found = Find(node, kind);
     if (found.empty()) continue;
     if (found.size() > 1) {
-      match.problem = shown + ": agents " + Quoted(*found.begin()) + " and " +
-                      Quoted(*std::next(found.begin())) + " both have it as their " +
+      match.problem = shown + ": agents " + base::Quoted(*found.begin()) + " and " +
+                      base::Quoted(*std::next(found.begin())) + " both have it as their " +
                       std::string(kKindNames[kind]) + "; name the agents with --node";
       return match;
     }
@@ -180,7 +180,7 @@ NodeMatch Fleet::Match(const TableNode& node) const {
   return match;
 }
 
-std::string Fleet::LeaseName(const TableNode& node) const {
+std::string Fleet::LeaseName(const rank_table::TableNode& node) const {
   NodeMatch match = Match(node);
   return match.agent.empty() ? node.name : std::move(match.agent);
 }
@@ -203,14 +203,14 @@ void Fleet::Release(const DeviceKey& device, RunId run, const Stepping& step) {
   step.Store(DropLease{device});
 }
 
-std::optional<Status> Fleet::Forget(const std::string& node, const Stepping& step) {
+std::optional<base::Status> Fleet::Forget(const std::string& node, const Stepping& step) {
   const auto it = nodes_.find(node);
   if (it == nodes_.end()) {
-    return NotFoundError("node " + Quoted(node) +
-                         " does not exist; `assay node list` shows the nodes");
+    return base::NotFoundError("node " + base::Quoted(node) +
+                               " does not exist; `assay node list` shows the nodes");
   }
   if (it->second.attached) {
-    return ConflictError("node " + Quoted(node) + " is attached; stop its agent first");
+    return base::ConflictError("node " + base::Quoted(node) + " is attached; stop its agent first");
   }
   ReleaseUnless(
       node, [](RunId) { return false; }, step);
@@ -221,4 +221,4 @@ std::optional<Status> Fleet::Forget(const std::string& node, const Stepping& ste
   return std::nullopt;
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

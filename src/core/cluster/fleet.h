@@ -20,7 +20,7 @@
 #include "core/cluster/step.h"
 #include "core/model.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 // The agent that a rank table's node refers to.
 struct NodeMatch {
@@ -54,10 +54,10 @@ class Fleet {
   // Finds the agent of a node by name, else host name, else FQDN, else address. The first kind with
   // any match decides; if two agents match by that kind, there is no match. Loopback and link-local
   // addresses, and addresses that two agents report, never match.
-  NodeMatch Match(const TableNode& node) const;
+  NodeMatch Match(const rank_table::TableNode& node) const;
   // The name under which a node's devices are leased: the agent's, attached or not, else the
   // node's own.
-  std::string LeaseName(const TableNode& node) const;
+  std::string LeaseName(const rank_table::TableNode& node) const;
 
   std::optional<RunId> HolderOf(const DeviceKey& device) const;
   void Lease(const DeviceKey& device, RunId run, const Stepping& step);
@@ -68,14 +68,14 @@ class Fleet {
   void ReleaseUnless(const std::string& node, Held held, const Stepping& step);
 
   // Removes the node and its leases. Returns why it cannot, or no value if the node was removed.
-  std::optional<Status> Forget(const std::string& node, const Stepping& step);
+  std::optional<base::Status> Forget(const std::string& node, const Stepping& step);
 
  private:
   // The ways to find an attached agent if no agent has the name.
   enum Kind { kHostName, kFqdn, kAddress, kKinds };
   using Names = std::map<std::string, std::set<std::string>, std::less<>>;
   void Index(const Node& node, bool attached);
-  std::set<std::string> Find(const TableNode& node, int kind) const;
+  std::set<std::string> Find(const rank_table::TableNode& node, int kind) const;
 
   std::map<std::string, Node, std::less<>>& nodes_;
   Leases& leases_;
@@ -99,4 +99,4 @@ void Fleet::ReleaseUnless(const std::string& node, Held held, const Stepping& st
   }
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace assay {
+namespace assay::core::cluster {
 
 bool JobFiles::Knows(const JobApplied& applied) const {
   const auto known = durable_.job_files.find(applied.spec.id);
@@ -48,4 +48,4 @@ void JobFiles::Put(const std::string& job, JobFile file, const Stepping& step) {
   step.Store(PutJobFile{job, known});
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

@@ -16,7 +16,7 @@
 #include "core/event.h"
 #include "core/model.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 class JobFiles {
  public:
@@ -43,4 +43,4 @@ class JobFiles {
   Durable& durable_;
 };
 
-}  // namespace assay
+}  // namespace assay::core::cluster

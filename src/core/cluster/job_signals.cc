@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-namespace assay {
+namespace assay::core::cluster {
 namespace {
 
 // The maximum size in bytes of the rank table that is retained with a deletion; enough for some
@@ -110,4 +110,4 @@ void JobSignals::Forget(const std::string& job, const Stepping& step) {
   step.Do(ForgetDeleted{job});
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

@@ -23,7 +23,7 @@
 #include "core/settings.h"
 #include "core/signal.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 class JobSignals {
  public:
@@ -51,4 +51,4 @@ class JobSignals {
   std::set<std::pair<Ms, std::string>> by_end_;  // index of durable_.deleted by time of deletion
 };
 
-}  // namespace assay
+}  // namespace assay::core::cluster

@@ -7,7 +7,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::core::cluster {
 namespace {
 
 void AppendJsonString(std::string_view text, std::string* json) {
@@ -83,9 +83,9 @@ std::string Sentence(const Run& run, std::size_t ranks_shown) {
     return text + "]";
   }
   const auto list = [&](const std::vector<std::int32_t>& ranks) {
-    if (ranks.size() <= ranks_shown) return List(ranks);
+    if (ranks.size() <= ranks_shown) return base::List(ranks);
     const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(ranks_shown);
-    return List({ranks.begin(), end}) + " and " + std::to_string(ranks.size() - ranks_shown) +
+    return base::List({ranks.begin(), end}) + " and " + std::to_string(ranks.size() - ranks_shown) +
            " more";
   };
   if (!found.late_ranks.empty()) {
@@ -110,7 +110,7 @@ bool AllOk(const RankTest& rank) {
 // What is omitted to keep the message within its limit.
 struct Economy {
   bool skip_ok_ranks = false;
-  std::size_t text_bytes = kDetailBytesMax;
+  std::size_t text_bytes = base::kDetailBytesMax;
   std::size_t ranks_listed = SIZE_MAX;
   std::size_t ranks_kept = SIZE_MAX;
 };
@@ -184,8 +184,8 @@ std::string Json(const Run& run, const Economy& economy, LeftOut* left_out) {
 
 std::string ResultText(const Run& run, std::size_t max) {
   // Each step omits more; the last ones are for tens of thousands of failed ranks.
-  const Economy economies[] = {{false, kDetailBytesMax, SIZE_MAX, SIZE_MAX},
-                               {true, kDetailBytesMax, SIZE_MAX, SIZE_MAX},
+  const Economy economies[] = {{false, base::kDetailBytesMax, SIZE_MAX, SIZE_MAX},
+                               {true, base::kDetailBytesMax, SIZE_MAX, SIZE_MAX},
                                {true, 64, SIZE_MAX, SIZE_MAX},
                                {true, 16, SIZE_MAX, SIZE_MAX},
                                {true, 0, SIZE_MAX, SIZE_MAX},
@@ -209,4 +209,4 @@ std::string ResultText(const Run& run, std::size_t max) {
   return text;
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

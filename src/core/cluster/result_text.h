@@ -13,7 +13,7 @@
 
 #include "core/model.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 // gRPC clients accept 4 MiB by default; 64 KiB are left for the rest of the message.
 inline constexpr std::size_t kResultBytesMax = (std::size_t{4} << 20) - (std::size_t{64} << 10);
@@ -24,4 +24,4 @@ inline constexpr std::size_t kResultBytesMax = (std::size_t{4} << 20) - (std::si
 // REQUIRES: every outcome of the run is recorded.
 std::string ResultText(const Run& run, std::size_t max = kResultBytesMax);
 
-}  // namespace assay
+}  // namespace assay::core::cluster

@@ -6,7 +6,7 @@
 #include "base/ids.h"
 #include "core/cluster/result_text.h"
 
-namespace assay {
+namespace assay::core::cluster {
 namespace {
 
 std::string Summary(const Run& run) {
@@ -273,4 +273,4 @@ void Runs::Conclude(Run* run, const Stepping& step) {
   run->parts = {};
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

@@ -27,7 +27,7 @@
 #include "core/run_state.h"
 #include "core/settings.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 class Runs {
  public:
@@ -52,7 +52,7 @@ class Runs {
   void AgentDiscarded(const Node& node, RunId run, const Stepping& step);
 
   // Returns kOk and sets *state to the run's state, or returns why the run cannot be cancelled.
-  Status AskCancel(RunId run, const std::string& who, const Stepping& step, RunState* state);
+  base::Status AskCancel(RunId run, const std::string& who, const Stepping& step, RunState* state);
 
   void Tick(const Stepping& step);
   Ms NextDeadline(Ms now) const;
@@ -128,4 +128,4 @@ class Runs {
 // text.
 PutJob JobRecord(const Job& job);
 
-}  // namespace assay
+}  // namespace assay::core::cluster

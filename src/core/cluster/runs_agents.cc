@@ -3,7 +3,7 @@
 
 #include "core/cluster/runs.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 std::optional<std::uint32_t> Runs::PartOf(const Run& run, const Node& node) const {
   if (run.executor != Executor::kAgent) return std::nullopt;
@@ -213,4 +213,4 @@ void Runs::AgentDiscarded(const Node& node, RunId id, const Stepping& step) {
       node.name, [&](RunId run) { return run != id; }, step);
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "core/cluster/runs.h"
 
-namespace assay {
+namespace assay::core::cluster {
 namespace {
 
 constexpr std::size_t kProblemsShown = 5;
@@ -49,7 +49,7 @@ void Runs::SubscriberCame(const std::string& job, const Stepping& step) {
 void Runs::Reply(const Replied& reply, const Stepping& step) {
   const auto found = durable_.jobs.find(reply.job);
   if (found == durable_.jobs.end()) {
-    AnswerCall(reply.call, 400, "jobId=" + Shown(reply.job) + " not registed", step);
+    AnswerCall(reply.call, 400, "jobId=" + base::Shown(reply.job) + " not registed", step);
     return;
   }
   Job& job = found->second;
@@ -62,7 +62,7 @@ void Runs::Reply(const Replied& reply, const Stepping& step) {
       step.Note("late_reply", reply.job, job.last_run, "", "the missing reply arrived");
     }
     AnswerCall(reply.call, 0,
-               "reply success, but no stress test of job:" + Shown(reply.job) +
+               "reply success, but no stress test of job:" + base::Shown(reply.job) +
                    " waits for it: no outcome was changed",
                step);
     return;
@@ -79,9 +79,11 @@ void Runs::Reply(const Replied& reply, const Stepping& step) {
   if (problems.empty()) {
     AnswerCall(reply.call, 0, "reply success", step);
   } else {
-    AnswerCall(reply.call, 413,
-               Shown(List(problems, kProblemsShown) + "; the rest of the reply was recorded", 900),
-               step);
+    AnswerCall(
+        reply.call, 413,
+        base::Shown(base::List(problems, kProblemsShown) + "; the rest of the reply was recorded",
+                    900),
+        step);
   }
   Conclude(&run, step);
 }
@@ -94,23 +96,24 @@ std::optional<std::string> Runs::ReplyItemTo(Run* run, const ReplyItem& item,
   if (number && *number >= 0 && *number <= INT32_MAX) {
     place = Find(run->id, static_cast<std::int32_t>(*number));
   }
-  if (!place) return "rank:" + Shown(item.rank, 20) + in_run;
-  const std::string rank = "rank:" + Shown(item.rank, 20);
+  if (!place) return "rank:" + base::Shown(item.rank, 20) + in_run;
+  const std::string rank = "rank:" + base::Shown(item.rank, 20);
   const auto op_number = Number(item.op);
   const std::optional<Op> op = op_number ? OpFromWire(*op_number) : std::nullopt;
-  if (!op || !place->rank->ops.Has(*op)) return rank + " op:" + Shown(item.op, 20) + in_run;
+  if (!op || !place->rank->ops.Has(*op)) return rank + " op:" + base::Shown(item.op, 20) + in_run;
   const auto code_number = Number(item.code);
   const auto code = code_number ? OutcomeCodeFromInt(*code_number) : std::nullopt;
   if (!code) {
-    return rank + " op:" + Shown(item.op, 20) + " code:" + Shown(item.code, 20) +
+    return rank + " op:" + base::Shown(item.op, 20) + " code:" + base::Shown(item.code, 20) +
            " is not one of 0 to 4";
   }
   if (place->rank->answered.Has(*op)) return std::nullopt;
-  SetOutcome(*place, *op, Outcome{*code, Shown(item.text, kDetailBytesMax - 3), 0, step.now}, step);
+  SetOutcome(*place, *op,
+             Outcome{*code, base::Shown(item.text, base::kDetailBytesMax - 3), 0, step.now}, step);
   if (place->rank->done()) {
     fleet_.Release({run->parts[place->rank->part].agent, place->rank->device}, run->id, step);
   }
   return std::nullopt;
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

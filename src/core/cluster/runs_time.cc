@@ -4,16 +4,17 @@
 #include "base/ids.h"
 #include "core/cluster/runs.h"
 
-namespace assay {
+namespace assay::core::cluster {
 namespace {
 constexpr Ms kHour = 3'600'000;
 }  // namespace
 
-Status Runs::AskCancel(RunId id, const std::string& who, const Stepping& step, RunState* state) {
+base::Status Runs::AskCancel(RunId id, const std::string& who, const Stepping& step,
+                             RunState* state) {
   const std::string shown = "run " + std::to_string(id);
   if (!live_.contains(id)) {
-    if (id > 0 && id < durable_.next_run) return ConflictError(shown + " has already ended");
-    return NotFoundError(shown + " does not exist; `assay run list` shows the runs");
+    if (id > 0 && id < durable_.next_run) return base::ConflictError(shown + " has already ended");
+    return base::NotFoundError(shown + " does not exist; `assay run list` shows the runs");
   }
   Run& run = durable_.runs.at(id);
   if (!run.cancelled) {
@@ -37,7 +38,7 @@ Status Runs::AskCancel(RunId id, const std::string& who, const Stepping& step, R
     Conclude(&run, step);
   }
   *state = run.state;
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 void Runs::CancelParts(Run* run, const Stepping& step) {
@@ -128,7 +129,7 @@ void Runs::TickBegin(Run* run, const Stepping& step) {
     if (state == PartState::kReady && run->state == RunState::kPreparing) continue;
     const bool here = state == PartState::kAssigned && LinkOf(run->parts[part]).has_value();
     AnswerPart(run, part, OutcomeCode::kNotRun,
-               here ? "executor not ready within " + Seconds(settings_.start_allowance)
+               here ? "executor not ready within " + base::Seconds(settings_.start_allowance)
                     : "executor not connected",
                step);
   }
@@ -152,4 +153,4 @@ void Runs::TickRanks(Run* run, const Stepping& step) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

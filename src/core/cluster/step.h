@@ -7,7 +7,7 @@
 
 #include "core/effect.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 // Made for each step. REQUIRES: out outlives it.
 struct Stepping {
@@ -22,4 +22,4 @@ struct Stepping {
   }
 };
 
-}  // namespace assay
+}  // namespace assay::core::cluster

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-namespace assay {
+namespace assay::core::cluster {
 bool Streams::Open(const StreamOpened& opened, const Stepping& step) {
   if (closed_early_.Take(opened.stream)) {
-    step.Do(EndStream{opened.stream, "", Status::Ok()});
+    step.Do(EndStream{opened.stream, "", base::Status::Ok()});
     return false;
   }
   return streams_.emplace(opened.stream, Stream{opened.topic, opened.job, false, false}).second;
@@ -21,7 +21,7 @@ void Streams::Close(StreamId id, const Stepping& step) {
     closed_early_.Add(id);
     return;
   }
-  End(id, Status::Ok(), step);
+  End(id, base::Status::Ok(), step);
   streams_.erase(it);
 }
 
@@ -32,7 +32,7 @@ void Streams::Attach(StreamId id, const Stepping& step) {
   step.Do(AttachStream{id, stream.topic, stream.job});
 }
 
-void Streams::Refuse(StreamId id, Status status, const Stepping& step) {
+void Streams::Refuse(StreamId id, base::Status status, const Stepping& step) {
   streams_.at(id).ended = true;
   step.Do(EndStream{id, "", std::move(status)});
 }
@@ -47,7 +47,7 @@ bool Streams::HasListener(std::string_view job, Topic topic) const {
   return it != jobs_.end() && !it->second.of[static_cast<std::size_t>(topic)].empty();
 }
 
-void Streams::End(StreamId id, Status status, const Stepping& step) {
+void Streams::End(StreamId id, base::Status status, const Stepping& step) {
   const auto it = streams_.find(id);
   if (it == streams_.end() || it->second.ended) return;
   const std::string job = it->second.attached ? it->second.job : "";
@@ -66,10 +66,11 @@ void Streams::PublishResult(const RunHeader& run, const Stepping& step) {
     Detach(id, &stream);
     stream.ended = true;
   }
-  step.Do(assay::PublishResult{run.job, run.id, std::make_shared<const std::string>(run.message)});
+  step.Do(assay::core::PublishResult{run.job, run.id,
+                                     std::make_shared<const std::string>(run.message)});
 }
 
-void Streams::EndJob(const std::string& job, const Status& status, const Stepping& step) {
+void Streams::EndJob(const std::string& job, const base::Status& status, const Stepping& step) {
   const auto it = jobs_.find(job);
   if (it == jobs_.end()) return;
   std::vector<StreamId> ids;
@@ -91,4 +92,4 @@ void Streams::Detach(StreamId id, Stream* stream) {
   if (std::all_of(std::begin(it->second.of), std::end(it->second.of), nobody)) jobs_.erase(it);
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

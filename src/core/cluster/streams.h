@@ -18,7 +18,7 @@
 #include "core/cluster/step.h"
 #include "core/event.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 class Streams {
  public:
@@ -30,17 +30,17 @@ class Streams {
   // Call exactly one of these after Open(): Attach() makes the stream a listener, Refuse() ends it
   // with `status`, Replay() sends it the result of a run that has ended, and ends it.
   void Attach(StreamId stream, const Stepping& step);
-  void Refuse(StreamId stream, Status status, const Stepping& step);
+  void Refuse(StreamId stream, base::Status status, const Stepping& step);
   void Replay(StreamId stream, const RunHeader& run, const Stepping& step);
 
   // Ends a stream, attached or not; ignored if it has ended.
-  void End(StreamId stream, Status status, const Stepping& step);
+  void End(StreamId stream, base::Status status, const Stepping& step);
 
   bool HasListener(std::string_view job, Topic topic) const;
   // Sends the run's message to every result listener of the job and ends these streams.
   void PublishResult(const RunHeader& run, const Stepping& step);
   // Ends all streams that listen to the job.
-  void EndJob(const std::string& job, const Status& status, const Stepping& step);
+  void EndJob(const std::string& job, const base::Status& status, const Stepping& step);
 
  private:
   struct Stream {
@@ -60,4 +60,4 @@ class Streams {
   ClosedEarly closed_early_;
 };
 
-}  // namespace assay
+}  // namespace assay::core::cluster

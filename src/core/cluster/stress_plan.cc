@@ -6,7 +6,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::core::cluster {
 namespace {
 
 constexpr int kNotReady = 404;
@@ -19,7 +19,7 @@ using NodeOps = std::vector<OpSet>;  // [index into the table's nodes]; empty: n
 // Checks one node's ops in ClusterD's order.
 std::optional<Refusal> ReadOps(const std::string& node, const std::vector<std::int64_t>& ops,
                                OpSet* set) {
-  const std::string shown = "node:" + Shown(node) + " stress test ops ";
+  const std::string shown = "node:" + base::Shown(node) + " stress test ops ";
   if (ops.empty()) return Refusal{kParameter, shown + "is 0"};
   for (const std::int64_t value : ops) {
     const std::optional<Op> op = OpFromWire(value);
@@ -35,7 +35,7 @@ std::optional<Refusal> ReadOps(const std::string& node, const std::vector<std::i
 
 std::optional<Refusal> ReadRequest(const StressRequested& request, const Job& job,
                                    NodeOps* chosen) {
-  const std::vector<TableNode>& nodes = job.table->nodes;
+  const std::vector<rank_table::TableNode>& nodes = job.table->nodes;
   chosen->assign(nodes.size(), OpSet());
   if (!request.all_ops.empty()) {
     OpSet set;
@@ -48,11 +48,12 @@ std::optional<Refusal> ReadRequest(const StressRequested& request, const Job& jo
   for (std::size_t i = 0; i < nodes.size(); ++i) places.emplace(nodes[i].name, i);
   for (const auto& [node, ops] : request.node_ops) {
     if (ops.empty()) {
-      return Refusal{kParameter, "node:" + Shown(node) + " stress test ops is 0"};
+      return Refusal{kParameter, "node:" + base::Shown(node) + " stress test ops is 0"};
     }
     const auto place = places.find(node);
     if (place == places.end()) {
-      return Refusal{kParameter, "node:" + Shown(node) + " not exist in job:" + Shown(request.job)};
+      return Refusal{kParameter,
+                     "node:" + base::Shown(node) + " not exist in job:" + base::Shown(request.job)};
     }
     if (auto refusal = ReadOps(node, ops, &(*chosen)[place->second])) return refusal;
   }
@@ -74,7 +75,7 @@ std::optional<Refusal> ChooseExecutor(const StressRequested& request, const Stre
       break;
   }
   return Refusal{kNotReady,
-                 "job:" + Shown(request.job) +
+                 "job:" + base::Shown(request.job) +
                      " has no subscriber (SubscribeNotifyExecStressTest) to execute the test"};
 }
 
@@ -85,27 +86,29 @@ std::string MissingDevices(const std::string& node, const std::vector<std::int32
   for (const DeviceInfo& device : inventory) there.insert(device.index);
   std::vector<std::string> missing;
   for (const std::int32_t device : wanted) {
-    if (device < 0) return "node " + Quoted(node) + ": a rank runs on the CPU, not on a device";
+    if (device < 0)
+      return "node " + base::Quoted(node) + ": a rank runs on the CPU, not on a device";
     if (!there.contains(device)) missing.push_back(std::to_string(device));
   }
   if (missing.empty()) return "";
-  const std::string text =
-      "node " + Quoted(node) + ": its agent does not list device " + List(missing, kNamesShown);
+  const std::string text = "node " + base::Quoted(node) + ": its agent does not list device " +
+                           base::List(missing, kNamesShown);
   if (there.empty()) return text + ", nor any other device";
-  return text + ", but lists " + Count(there.size(), "device", "devices") + " from " +
+  return text + ", but lists " + base::Count(there.size(), "device", "devices") + " from " +
          std::to_string(*there.begin()) + " to " + std::to_string(*there.rbegin());
 }
 
 // Sets the agent of every part. Refuses unless each rank's node has an attached agent that lists
 // the rank's device.
-std::optional<Refusal> FindAgents(const Fleet& fleet, const std::vector<TableNode>& nodes,
+std::optional<Refusal> FindAgents(const Fleet& fleet,
+                                  const std::vector<rank_table::TableNode>& nodes,
                                   const std::vector<std::uint32_t>& chosen, StressPlan* plan) {
   std::vector<std::string> problems;
   std::map<std::string, std::string> taken;  // agent -> node
   std::vector<std::vector<std::int32_t>> wanted(chosen.size());
   for (const RankTest& rank : plan->ranks) wanted[rank.part].push_back(rank.device);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const TableNode& node = nodes[chosen[i]];
+    const rank_table::TableNode& node = nodes[chosen[i]];
     const NodeMatch match = fleet.Match(node);
     if (!match.problem.empty()) {
       problems.push_back(match.problem);
@@ -113,8 +116,8 @@ std::optional<Refusal> FindAgents(const Fleet& fleet, const std::vector<TableNod
     }
     const auto [it, first] = taken.emplace(match.agent, node.name);
     if (!first) {
-      problems.push_back("nodes " + Quoted(it->second) + " and " + Quoted(node.name) +
-                         " both match agent " + Quoted(match.agent));
+      problems.push_back("nodes " + base::Quoted(it->second) + " and " + base::Quoted(node.name) +
+                         " both match agent " + base::Quoted(match.agent));
       continue;
     }
     const Node& agent = *fleet.NodeOf(*fleet.LinkOf(match.agent));
@@ -124,14 +127,15 @@ std::optional<Refusal> FindAgents(const Fleet& fleet, const std::vector<TableNod
     plan->parts[i].identity = agent.identity;
   }
   if (problems.empty()) return std::nullopt;
-  std::string text = "no agent can execute the test on " + Count(problems.size(), "node", "nodes");
+  std::string text =
+      "no agent can execute the test on " + base::Count(problems.size(), "node", "nodes");
   for (std::size_t i = 0; i < problems.size() && i < kNamesShown; ++i) {
     text += (i == 0 ? ": " : "; ") + problems[i];
   }
   if (problems.size() > kNamesShown) {
     text += "; and " + std::to_string(problems.size() - kNamesShown) + " more";
   }
-  return Refusal{kNotReady, Shown(text, 900)};
+  return Refusal{kNotReady, base::Shown(text, 900)};
 }
 
 std::optional<Refusal> CheckDevices(const StressContext& context, const std::string& job_id,
@@ -141,7 +145,7 @@ std::optional<Refusal> CheckDevices(const StressContext& context, const std::str
     if (rank.device < 0) continue;
     if (const auto run = context.fleet->HolderOf({part.agent, rank.device})) {
       return Refusal{kRunning, "device " + std::to_string(rank.device) + " of node " +
-                                   Quoted(part.node) + " is under test in run " +
+                                   base::Quoted(part.node) + " is under test in run " +
                                    std::to_string(*run)};
     }
   }
@@ -155,16 +159,16 @@ std::optional<Refusal> CheckDevices(const StressContext& context, const std::str
     if (id == job_id || job.state != JobState::kRunning) continue;
     std::vector<std::string> names;
     bool shares_node = false;
-    for (const TableNode& node : job.table->nodes) {
+    for (const rank_table::TableNode& node : job.table->nodes) {
       names.push_back(context.fleet->LeaseName(node));
       shares_node = shares_node || agents.contains(names.back());
     }
     if (!shares_node) continue;
-    for (const RankPlace& place : job.table->ranks) {
+    for (const rank_table::RankPlace& place : job.table->ranks) {
       if (place.device < 0 || !wanted.contains({names[place.node], place.device})) continue;
       return Refusal{kRunning, "device " + std::to_string(place.device) + " of node " +
-                                   Quoted(job.table->nodes[place.node].name) +
-                                   " is part of running job " + Quoted(id) +
+                                   base::Quoted(job.table->nodes[place.node].name) +
+                                   " is part of running job " + base::Quoted(id) +
                                    "; if that job has ended, set it complete (`assay job status`)"};
     }
   }
@@ -173,7 +177,7 @@ std::optional<Refusal> CheckDevices(const StressContext& context, const std::str
 
 void AddRanks(const Job& job, const NodeOps& chosen, const std::vector<std::uint32_t>& part_of_node,
               StressPlan* plan) {
-  for (const RankPlace& place : job.table->ranks) {
+  for (const rank_table::RankPlace& place : job.table->ranks) {
     if (chosen[place.node].empty()) continue;
     RankTest rank;
     rank.rank = place.rank;
@@ -190,30 +194,30 @@ std::variant<StressPlan, Refusal> PlanStress(const StressRequested& request,
                                              const StressContext& context) {
   const auto found = context.jobs->find(request.job);
   if (found == context.jobs->end()) {
-    return Refusal{kParameter, "job:" + Shown(request.job) + " not exist"};
+    return Refusal{kParameter, "job:" + base::Shown(request.job) + " not exist"};
   }
   const Job& job = found->second;
   if (job.table->ranks.empty()) {
-    return Refusal{kNotReady, "job:" + Shown(request.job) +
+    return Refusal{kNotReady, "job:" + base::Shown(request.job) +
                                   " has no rank table yet; apply it when the job is placed"};
   }
   NodeOps chosen;
   if (auto refusal = ReadRequest(request, job, &chosen)) return *std::move(refusal);
 
   if (context.open_run) {
-    return Refusal{kRunning, "jobId=" + Shown(request.job) +
+    return Refusal{kRunning, "jobId=" + base::Shown(request.job) +
                                  " om is running, or job recovering: run " +
                                  std::to_string(*context.open_run) + " is open"};
   }
   StressPlan plan;
   if (auto refusal = ChooseExecutor(request, context, &plan.executor)) return *std::move(refusal);
   if (job.owing_until > context.now) {
-    return Refusal{kRunning, "jobId=" + Shown(request.job) +
+    return Refusal{kRunning, "jobId=" + base::Shown(request.job) +
                                  " om is running, or job recovering: run " +
                                  std::to_string(job.last_run) +
                                  " ended without the reply of its subscriber, which may still be "
                                  "testing; try again after that reply, or at the latest in " +
-                                 Seconds(job.owing_until - context.now)};
+                                 base::Seconds(job.owing_until - context.now)};
   }
 
   std::vector<std::uint32_t> nodes;
@@ -240,4 +244,4 @@ std::variant<StressPlan, Refusal> PlanStress(const StressRequested& request,
   return plan;
 }
 
-}  // namespace assay
+}  // namespace assay::core::cluster

@@ -15,7 +15,7 @@
 #include "core/event.h"
 #include "core/model.h"
 
-namespace assay {
+namespace assay::core::cluster {
 
 // `code` as on the wire: 404, 411, 413.
 struct Refusal {
@@ -42,4 +42,4 @@ struct StressContext {
 std::variant<StressPlan, Refusal> PlanStress(const StressRequested& request,
                                              const StressContext& context);
 
-}  // namespace assay
+}  // namespace assay::core::cluster

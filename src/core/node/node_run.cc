@@ -6,7 +6,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 
-namespace assay {
+namespace assay::core::node {
 namespace {
 
 using Phase = RankPhase;
@@ -17,7 +17,9 @@ constexpr Ms kSafeMsMin = 5'000;
 constexpr Ms kProgressMs = 1'000;  // shortest time between two progress messages of a rank
 constexpr std::size_t kProgressBytesMax = 200;
 
-std::string Cut(std::string_view text, std::size_t bytes_max) { return Shown(text, bytes_max - 3); }
+std::string Cut(std::string_view text, std::size_t bytes_max) {
+  return base::Shown(text, bytes_max - 3);
+}
 
 // Turns "signal 11\nlast output" and " in aic" into "signal 11 in aic: last output".
 std::string OneLine(const std::string& how, std::string_view where = "") {
@@ -70,7 +72,7 @@ void NodeRun::Answer(std::size_t index, Op op, OutcomeCode code, const std::stri
   const SpooledRank& stored = stored_->ranks[index];
   const Ms started = stored.begun.Has(op) ? stored.begun_at[static_cast<std::size_t>(op)] : 0;
   step.Store(SpoolOutcome{{id_, stored.assigned.rank, op},
-                          {code, Cut(detail, kDetailBytesMax), started, step.now}});
+                          {code, Cut(detail, base::kDetailBytesMax), started, step.now}});
 }
 
 void NodeRun::AnswerOpen(std::size_t index, const RankEnd& end, const NodeStep& step) {
@@ -97,8 +99,8 @@ void NodeRun::Judge(std::size_t index, OutcomeCode code, const std::string& deta
   }
   // After the deadline a fault that the worker reports still counts; ok and not_run do not.
   if (step.now > rank.until && (code == OutcomeCode::kOk || code == OutcomeCode::kNotRun)) {
-    text = "answered " + std::string(Name(code)) + " " + Seconds(step.now - rank.until) +
-           " after its deadline of " + Seconds(DeadlineOf(op));
+    text = "answered " + std::string(Name(code)) + " " + base::Seconds(step.now - rank.until) +
+           " after its deadline of " + base::Seconds(DeadlineOf(op));
     if (code == OutcomeCode::kNotRun && !detail.empty()) text += ": " + detail;
     code = OutcomeCode::kTimeout;
   }
@@ -200,8 +202,8 @@ void NodeRun::Prepared(const WorkerP2pPrepared& said, const NodeStep& step) {
   } else if (step.now > rank.until) {
     rank.Move(Trigger::kAnswered);
     Answer(*index, Op::kP2p, OutcomeCode::kTimeout,
-           "prepared p2p " + Seconds(step.now - rank.until) + " after its deadline of " +
-               Seconds(DeadlineOf(Op::kP2p)),
+           "prepared p2p " + base::Seconds(step.now - rank.until) + " after its deadline of " +
+               base::Seconds(DeadlineOf(Op::kP2p)),
            step);
   } else if (rank.Move(Trigger::kPrepared)) {
     rank.blob = said.blob;
@@ -228,7 +230,7 @@ RankEnd NodeRun::EndOfDeath(std::size_t index, const std::string& how, Ms now) c
   }
   if (now > rank.until) {
     return {OutcomeCode::kTimeout,
-            "no answer within " + Seconds(DeadlineOf(*op)) + ", then " + Death(how, ""), ""};
+            "no answer within " + base::Seconds(DeadlineOf(*op)) + ", then " + Death(how, ""), ""};
   }
   return {OutcomeCode::kNotRun, Death(how, " in " + std::string(Name(*op))),
           "not started after aic crash"};
@@ -255,9 +257,10 @@ void NodeRun::Safe(const DeviceSafe& said, const NodeStep& step) {
   RankEnd end = std::exchange(ranks_[*index].end, {});
   if (said.voltage_changed) {
     end.code = OutcomeCode::kVoltageNotRestored;
-    end.detail = "the device's voltage is still changed" +
-                 (said.detail.empty() ? "" : " (" + Cut(said.detail, kDetailBytesMax / 2) + ")") +
-                 ": " + end.detail;
+    end.detail =
+        "the device's voltage is still changed" +
+        (said.detail.empty() ? "" : " (" + Cut(said.detail, base::kDetailBytesMax / 2) + ")") +
+        ": " + end.detail;
   }
   AnswerOpen(*index, end, step);
 }
@@ -279,4 +282,4 @@ void NodeRun::MakeDeviceSafe(std::size_t index, const NodeStep& step) {
                    std::max(kSafeMsMin, stored_->assign.kill_grace)});
 }
 
-}  // namespace assay
+}  // namespace assay::core::node

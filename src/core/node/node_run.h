@@ -14,7 +14,7 @@
 #include "core/node/rank_phase.h"
 #include "core/node/step.h"
 
-namespace assay {
+namespace assay::core::node {
 
 inline constexpr Ms kOpenMs = 60'000;  // a worker has this long to open its device
 
@@ -111,4 +111,4 @@ class NodeRun {
   bool ready_said_ = false;
 };
 
-}  // namespace assay
+}  // namespace assay::core::node

@@ -5,7 +5,7 @@
 #include "base/ids.h"
 #include "core/node/node_run.h"
 
-namespace assay {
+namespace assay::core::node {
 namespace {
 
 using Phase = RankPhase;
@@ -129,7 +129,7 @@ RankEnd NodeRun::EndOfKill(std::size_t index) const {
     return {OutcomeCode::kNotRun, wind_up_->killed, wind_up_->killed};
   }
   const Op op = UnderWay(rank.phase).value_or(Op::kAic);
-  return {OutcomeCode::kTimeout, "no answer within " + Seconds(DeadlineOf(op)), ""};
+  return {OutcomeCode::kTimeout, "no answer within " + base::Seconds(DeadlineOf(op)), ""};
 }
 
 void NodeRun::Expire(const NodeStep& step) {
@@ -137,13 +137,13 @@ void NodeRun::Expire(const NodeStep& step) {
     NodeRank& rank = ranks_[i];
     if (DueOf(rank) > step.now) continue;
     if (rank.phase == Phase::kOpening) {
-      Refuse(i, "worker did not open its device within " + Seconds(kOpenMs), step);
+      Refuse(i, "worker did not open its device within " + base::Seconds(kOpenMs), step);
       Kill(i, {}, step);
     } else if (rank.phase == Phase::kPrepared && rank.until <= step.now) {
       // not_run, not timeout: this worker was prepared in time and waited for another one.
       rank.Move(Trigger::kAnswered);
       Refuse(i,
-             "p2p did not start within " + Seconds(DeadlineOf(Op::kP2p)) +
+             "p2p did not start within " + base::Seconds(DeadlineOf(Op::kP2p)) +
                  ": another rank was not prepared",
              step);
     } else {
@@ -233,4 +233,4 @@ bool NodeRun::unheard() const {
   return false;
 }
 
-}  // namespace assay
+}  // namespace assay::core::node

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace assay {
+namespace assay::core::node {
 namespace {
 
 using P = RankPhase;
@@ -107,4 +107,4 @@ bool NodeRank::Move(RankTrigger trigger) {
   return true;
 }
 
-}  // namespace assay
+}  // namespace assay::core::node

@@ -14,7 +14,7 @@
 
 #include "core/node/supervisor.h"
 
-namespace assay {
+namespace assay::core::node {
 
 enum class RankPhase : std::uint8_t {
   kFree,       // no worker: not yet or not any more; all ops answered: the device is free
@@ -83,4 +83,4 @@ struct NodeRank {
   bool Move(RankTrigger trigger);
 };
 
-}  // namespace assay
+}  // namespace assay::core::node

@@ -3,7 +3,7 @@
 
 #include "core/node/supervisor.h"
 
-namespace assay {
+namespace assay::core::node {
 namespace {
 
 SpooledRank* FindOp(const OutcomeKey& key, Spooled* spooled) {
@@ -60,4 +60,4 @@ void Apply(const SpoolRecord& record, Spooled* spooled) {
   std::visit([spooled](const auto& one) { On(one, spooled); }, record);
 }
 
-}  // namespace assay
+}  // namespace assay::core::node

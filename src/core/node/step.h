@@ -8,7 +8,7 @@
 
 #include "core/node/supervisor.h"
 
-namespace assay {
+namespace assay::core::node {
 
 inline constexpr Ms kNever = std::numeric_limits<Ms>::max();
 
@@ -36,4 +36,4 @@ struct NodeStep {
   }
 };
 
-}  // namespace assay
+}  // namespace assay::core::node

@@ -7,7 +7,7 @@
 #include "core/node/node_run.h"
 #include "core/node/step.h"
 
-namespace assay {
+namespace assay::core::node {
 namespace {
 
 constexpr Ms kResendMs = 5'000;
@@ -292,4 +292,4 @@ bool Supervisor::idle() const { return impl_->idle(); }
 bool Supervisor::owing() const { return impl_->owing(); }
 const Spooled& Supervisor::spooled() const { return impl_->spooled(); }
 
-}  // namespace assay
+}  // namespace assay::core::node

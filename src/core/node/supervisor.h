@@ -35,7 +35,7 @@
 #include "core/fleet_message.h"
 #include "core/model.h"
 
-namespace assay {
+namespace assay::core::node {
 
 // One worker process: for a rank of a run, on its device.
 struct WorkerKey {
@@ -220,4 +220,4 @@ class Supervisor {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::core::node

@@ -11,7 +11,7 @@
 
 #include "driver/host/cpu.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 namespace {
 
 // More threads than this do not increase the memory throughput.
@@ -288,9 +288,9 @@ OpReport Judge(const std::vector<SliceTest>& slices, std::size_t peers) {
                 " rounds, %.1f s, %" PRId64 " mismatches",
                 peers, peers == 1 ? "peer" : "peers", out / 1e9, in / 1e9,
                 static_cast<double>(bytes) / 1e9, rounds, seconds, mismatches);
-  if (!faulty.empty()) return {OutcomeCode::kFaulty, faulty + " (" + done + ")"};
-  if (!not_shown.empty()) return {OutcomeCode::kNotRun, not_shown + " (" + done + ")"};
-  return {OutcomeCode::kOk, done};
+  if (!faulty.empty()) return {core::OutcomeCode::kFaulty, faulty + " (" + done + ")"};
+  if (!not_shown.empty()) return {core::OutcomeCode::kNotRun, not_shown + " (" + done + ")"};
+  return {core::OutcomeCode::kOk, done};
 }
 
 std::string NameOf(const P2pMember& member) {
@@ -299,17 +299,18 @@ std::string NameOf(const P2pMember& member) {
 
 // Opens all peers' buffers, in the order of the group beginning after `self`, so that not all
 // devices begin with the same peer.
-Result<std::vector<Peer>> OpenPeers(const P2pGroup& group, const std::vector<std::string>& blobs) {
+base::Result<std::vector<Peer>> OpenPeers(const P2pGroup& group,
+                                          const std::vector<std::string>& blobs) {
   const std::size_t count = group.members.size();
   const auto self = static_cast<std::size_t>(group.self);
   std::vector<Peer> peers;
   for (std::size_t step = 1; step < count; ++step) {
     const std::size_t place = (self + step) % count;
     const std::string name = NameOf(group.members[place]);
-    Result<SharedBuffer> buffer = SharedBuffer::OpenPeer(blobs[place], count, place, self);
+    base::Result<SharedBuffer> buffer = SharedBuffer::OpenPeer(blobs[place], count, place, self);
     if (!buffer.ok()) {
-      return Status(buffer.status().code(),
-                    "cannot use the buffer of " + name + ": " + buffer.status().text());
+      return base::Status(buffer.status().code(),
+                          "cannot use the buffer of " + name + ": " + buffer.status().text());
     }
     peers.push_back(Peer{place, name, *std::move(buffer)});
   }
@@ -331,21 +332,21 @@ std::size_t SliceBegin(std::size_t bytes, std::size_t i, std::size_t count) {
 Copies::Copies(CopiesTest test, P2pGroup group, SharedBuffer own)
     : test_(std::move(test)), group_(std::move(group)), own_(std::move(own)) {}
 
-Result<std::unique_ptr<Copies>> Copies::Prepare(CopiesTest test, const P2pGroup& group) {
+base::Result<std::unique_ptr<Copies>> Copies::Prepare(CopiesTest test, const P2pGroup& group) {
   const std::size_t members = group.members.size();
   if (members < 2 || members > kMembersMax) {
-    return InvalidError("a p2p test of the host needs 2 to " + std::to_string(kMembersMax) +
-                        " devices, not " + std::to_string(members));
+    return base::InvalidError("a p2p test of the host needs 2 to " + std::to_string(kMembersMax) +
+                              " devices, not " + std::to_string(members));
   }
   const auto self = static_cast<std::size_t>(group.self);
-  Result<SharedBuffer> own = SharedBuffer::Create(members, self);
+  base::Result<SharedBuffer> own = SharedBuffer::Create(members, self);
   if (!own.ok()) return own.status();
 
   const std::size_t slots_bytes = (members - 1) * SlotBytes(members);
   char* const slots = own->source() + kSourceBytes;
   auto* const words = reinterpret_cast<std::uint64_t*>(own->source());
   const std::size_t threads = test.cores.size();
-  const Status filled = RunOnCores(
+  const base::Status filled = RunOnCores(
       test.cores, test.duration, "filling the buffer", nullptr, [&](std::size_t i, StopSign*) {
         const std::size_t first = SliceBegin(kSourceBytes, i, threads) / sizeof(std::uint64_t);
         const std::size_t end = SliceBegin(kSourceBytes, i + 1, threads) / sizeof(std::uint64_t);
@@ -356,17 +357,17 @@ Result<std::unique_ptr<Copies>> Copies::Prepare(CopiesTest test, const P2pGroup&
   if (!filled.ok()) return filled;
   const std::size_t wrong = FindWrongWord(words, kSourceWords, own->seed(), 0);
   if (wrong < kSourceWords) {
-    return InternalError("the buffer does not hold what was written to it, word " +
-                         std::to_string(wrong) + " is " +
-                         DescribeWord(ReadWord(own->source() + wrong * sizeof(std::uint64_t)),
-                                      PatternWord(own->seed(), wrong)));
+    return base::InternalError("the buffer does not hold what was written to it, word " +
+                               std::to_string(wrong) + " is " +
+                               DescribeWord(ReadWord(own->source() + wrong * sizeof(std::uint64_t)),
+                                            PatternWord(own->seed(), wrong)));
   }
   return std::unique_ptr<Copies>(new Copies(std::move(test), group, *std::move(own)));
 }
 
 OpReport Copies::Run(const std::vector<std::string>& blobs, Progress* progress) {
-  Result<std::vector<Peer>> peers = OpenPeers(group_, blobs);
-  if (!peers.ok()) return {OutcomeCode::kNotRun, peers.status().text()};
+  base::Result<std::vector<Peer>> peers = OpenPeers(group_, blobs);
+  if (!peers.ok()) return {core::OutcomeCode::kNotRun, peers.status().text()};
 
   const Shared shared{&own_, static_cast<std::size_t>(group_.self), &*peers,
                       SlotBytes(group_.members.size()), test_.fault};
@@ -377,9 +378,9 @@ OpReport Copies::Run(const std::vector<std::string>& blobs, Progress* progress) 
     slices.emplace_back(shared, cores[i], SliceBegin(shared.slot_bytes, i, cores.size()),
                         SliceBegin(shared.slot_bytes, i + 1, cores.size()), i == 0);
   }
-  const Status ran = RunOnCores(cores, test_.duration, "copies between devices", progress,
-                                [&](std::size_t i, StopSign* stop) { slices[i].Run(stop); });
-  if (!ran.ok()) return {OutcomeCode::kNotRun, ran.text()};
+  const base::Status ran = RunOnCores(cores, test_.duration, "copies between devices", progress,
+                                      [&](std::size_t i, StopSign* stop) { slices[i].Run(stop); });
+  if (!ran.ok()) return {core::OutcomeCode::kNotRun, ran.text()};
   // A peer that begins late can open this buffer only while this process retains it.
   const auto give_up = std::chrono::steady_clock::now() + kLatePeerWait;
   while (!own_.OpenedOrGone(blobs) && std::chrono::steady_clock::now() < give_up) {
@@ -389,4 +390,4 @@ OpReport Copies::Run(const std::vector<std::string>& blobs, Progress* progress) 
   return Judge(slices, peers->size());
 }
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

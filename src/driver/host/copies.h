@@ -28,7 +28,7 @@
 #include "driver/host/fault.h"
 #include "driver/host/shared_buffer.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 
 struct CopiesTest {
   std::vector<int> cores;
@@ -40,7 +40,7 @@ class Copies {
  public:
   // Creates this device's buffer and fills it from the device's own cores, so that its memory is
   // near them.
-  static Result<std::unique_ptr<Copies>> Prepare(CopiesTest test, const P2pGroup& group);
+  static base::Result<std::unique_ptr<Copies>> Prepare(CopiesTest test, const P2pGroup& group);
 
   const std::string& blob() const { return own_.token(); }
 
@@ -55,4 +55,4 @@ class Copies {
   SharedBuffer own_;
 };
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <thread>
 
-namespace assay::driver {
+namespace assay::driver::host {
 namespace {
 
 constexpr int kCpusMax = 1 << 16;
@@ -40,7 +40,7 @@ int PinThisThread(int core) {
 
 }  // namespace
 
-Result<std::vector<int>> AllowedCores() {
+base::Result<std::vector<int>> AllowedCores() {
   // The call fails with EINVAL if the set is smaller than the kernel's.
   for (int cpus = 1024; cpus <= kCpusMax; cpus *= 2) {
     CpuSet set(cpus);
@@ -56,8 +56,8 @@ Result<std::vector<int>> AllowedCores() {
     }
     return cores;
   }
-  return InternalError(std::string("cannot read this process's CPU affinity: ") +
-                       std::strerror(errno));
+  return base::InternalError(std::string("cannot read this process's CPU affinity: ") +
+                             std::strerror(errno));
 }
 
 std::vector<std::vector<int>> SplitCores(const std::vector<int>& cores, std::int32_t parts) {
@@ -99,9 +99,9 @@ std::string CpuName() {
   return "";
 }
 
-Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds duration,
-                  std::string_view text, Progress* progress,
-                  const std::function<void(std::size_t, StopSign*)>& work) {
+base::Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds duration,
+                        std::string_view text, Progress* progress,
+                        const std::function<void(std::size_t, StopSign*)>& work) {
   constexpr auto kLook = std::chrono::milliseconds(5);
   const auto begin = std::chrono::steady_clock::now();
   StopSign stop(begin + duration);
@@ -109,7 +109,7 @@ Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds durat
   // Each thread writes only its own element; they are read after the join.
   std::vector<int> pin_errors(cores.size(), 0);
   std::vector<std::thread> threads;
-  Status status;
+  base::Status status;
   for (std::size_t i = 0; i < cores.size(); ++i) {
     const auto body = [&, i] {
       pin_errors[i] = PinThisThread(cores[i]);
@@ -124,8 +124,8 @@ Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds durat
       threads.emplace_back(body);
     } catch (const std::system_error& error) {
       stop.Raise();
-      status = ExhaustedError("cannot start a thread for core " + std::to_string(cores[i]) + ": " +
-                              error.what());
+      status = base::ExhaustedError("cannot start a thread for core " + std::to_string(cores[i]) +
+                                    ": " + error.what());
       break;
     }
   }
@@ -139,10 +139,10 @@ Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds durat
   for (std::thread& thread : threads) thread.join();
   for (std::size_t i = 0; i < cores.size() && status.ok(); ++i) {
     if (pin_errors[i] == 0) continue;
-    status = UnavailableError("cannot run on core " + std::to_string(cores[i]) + ": " +
-                              std::strerror(pin_errors[i]));
+    status = base::UnavailableError("cannot run on core " + std::to_string(cores[i]) + ": " +
+                                    std::strerror(pin_errors[i]));
   }
   return status;
 }
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

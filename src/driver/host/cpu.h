@@ -14,10 +14,10 @@
 #include "base/status.h"
 #include "driver/driver.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 
 // The cores that this process may run on, ascending: its affinity, which respects cpusets.
-Result<std::vector<int>> AllowedCores();
+base::Result<std::vector<int>> AllowedCores();
 
 // Splits `cores` into `parts` sets of neighbouring cores, whose sizes differ by at most one. With
 // more parts than cores, each part is one core, assigned in rotation. REQUIRES: cores is not empty,
@@ -51,8 +51,8 @@ class StopSign {
 // Runs work(i, stop) in one thread per core, pinned to cores[i], and returns after every thread has
 // ended. Meanwhile it reports the elapsed share of `duration` to `progress`, if not nullptr. Fails
 // if a thread could not be started or pinned; then the results of the work must not be used.
-Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds duration,
-                  std::string_view text, Progress* progress,
-                  const std::function<void(std::size_t, StopSign*)>& work);
+base::Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds duration,
+                        std::string_view text, Progress* progress,
+                        const std::function<void(std::size_t, StopSign*)>& work);
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

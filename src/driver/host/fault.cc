@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 namespace {
 
 template <class Int>
@@ -16,22 +16,22 @@ bool ParseNumber(std::string_view text, Int* out) {
   return parsed.ec == std::errc() && parsed.ptr == end && *out >= 0;
 }
 
-std::optional<FaultKind> KindFromName(std::string_view name, Op op) {
+std::optional<FaultKind> KindFromName(std::string_view name, core::Op op) {
   if (name == "flip") return FaultKind::kFlip;
   if (name == "stuck") return FaultKind::kStuck;
-  if (name == "source" && op == Op::kP2p) return FaultKind::kSource;
-  if (name == "answer" && op == Op::kAic) return FaultKind::kAnswer;
+  if (name == "source" && op == core::Op::kP2p) return FaultKind::kSource;
+  if (name == "answer" && op == core::Op::kAic) return FaultKind::kAnswer;
   return std::nullopt;
 }
 
 }  // namespace
 
-Result<Fault> ParseFault(std::string_view text) {
+base::Result<Fault> ParseFault(std::string_view text) {
   if (text.empty()) return Fault();
-  const Status error =
-      InvalidError("host fault '" + Printable(text, 60) +
-                   "': expected DEVICE:OP=KIND@ROUND, such as 1:aic=flip@3; kinds are flip, stuck, "
-                   "answer (aic) and source (p2p)");
+  const base::Status error = base::InvalidError(
+      "host fault '" + base::Printable(text, 60) +
+      "': expected DEVICE:OP=KIND@ROUND, such as 1:aic=flip@3; kinds are flip, stuck, "
+      "answer (aic) and source (p2p)");
   const std::size_t colon = text.find(':');
   const std::size_t equals = text.find('=');
   const std::size_t at = text.find('@');
@@ -40,7 +40,7 @@ Result<Fault> ParseFault(std::string_view text) {
     return error;
   }
   Fault fault;
-  const auto op = OpFromName(text.substr(colon + 1, equals - colon - 1));
+  const auto op = core::OpFromName(text.substr(colon + 1, equals - colon - 1));
   if (!op || !ParseNumber(text.substr(0, colon), &fault.device) ||
       !ParseNumber(text.substr(at + 1), &fault.round)) {
     return error;
@@ -52,4 +52,4 @@ Result<Fault> ParseFault(std::string_view text) {
   return fault;
 }
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

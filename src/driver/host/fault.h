@@ -15,13 +15,13 @@
 #include "base/status.h"
 #include "core/op.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 
 enum class FaultKind : std::uint8_t { kNone, kFlip, kStuck, kSource, kAnswer };
 
 struct Fault {
   std::int32_t device = 0;
-  Op op = Op::kAic;
+  core::Op op = core::Op::kAic;
   FaultKind kind = FaultKind::kNone;
   std::int64_t round = 0;
 
@@ -29,6 +29,6 @@ struct Fault {
 };
 
 // An empty text means no fault. kInvalid shows the text and the allowed form.
-Result<Fault> ParseFault(std::string_view text);
+base::Result<Fault> ParseFault(std::string_view text);
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

@@ -12,7 +12,7 @@
 #include "driver/host/kernel.h"
 #include "driver/host/products.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 namespace {
 
 constexpr std::size_t kDevicesMin = 2;  // a p2p test needs two
@@ -25,12 +25,12 @@ class HostDevice : public Device {
       : cores_(std::move(cores)), kernel_(kernel), duration_(duration), fault_(fault) {}
 
   OpReport RunAic(Progress* progress) override {
-    return RunProducts({cores_, kernel_, duration_, FaultOf(Op::kAic)}, progress);
+    return RunProducts({cores_, kernel_, duration_, FaultOf(core::Op::kAic)}, progress);
   }
 
-  Result<std::string> PrepareP2p(const P2pGroup& group) override {
-    Result<std::unique_ptr<Copies>> copies =
-        Copies::Prepare({cores_, duration_, FaultOf(Op::kP2p)}, group);
+  base::Result<std::string> PrepareP2p(const P2pGroup& group) override {
+    base::Result<std::unique_ptr<Copies>> copies =
+        Copies::Prepare({cores_, duration_, FaultOf(core::Op::kP2p)}, group);
     if (!copies.ok()) return copies.status();
     copies_ = *std::move(copies);
     return copies_->blob();
@@ -43,7 +43,7 @@ class HostDevice : public Device {
   }
 
  private:
-  Fault FaultOf(Op op) const { return fault_.op == op ? fault_ : Fault(); }
+  Fault FaultOf(core::Op op) const { return fault_.op == op ? fault_ : Fault(); }
 
   const std::vector<int> cores_;
   const Kernel* const kernel_;
@@ -60,22 +60,22 @@ class HostDriver : public Driver {
 
   std::string name() const override { return "host"; }
 
-  Result<std::vector<DeviceInfo>> Inventory() override {
+  base::Result<std::vector<DeviceInfo>> Inventory() override {
     const std::string cpu = CpuName();
     std::vector<DeviceInfo> devices;
     for (std::size_t i = 0; i < sets_.size(); ++i) {
       std::string detail = "core " + CoresText(sets_[i]) + ", " + kernel_->level;
       if (!cpu.empty()) detail += ", " + cpu;
-      devices.push_back({static_cast<std::int32_t>(i), "cpu", Printable(detail, 200)});
+      devices.push_back({static_cast<std::int32_t>(i), "cpu", base::Printable(detail, 200)});
     }
     return devices;
   }
 
-  Result<std::unique_ptr<Device>> Open(std::int32_t device) override {
+  base::Result<std::unique_ptr<Device>> Open(std::int32_t device) override {
     if (device < 0 || static_cast<std::size_t>(device) >= sets_.size()) {
-      return NotFoundError("there is no device " + std::to_string(device) +
-                           "; the host driver has 0 to " + std::to_string(sets_.size() - 1) +
-                           " (--host-devices)");
+      return base::NotFoundError("there is no device " + std::to_string(device) +
+                                 "; the host driver has 0 to " + std::to_string(sets_.size() - 1) +
+                                 " (--host-devices)");
     }
     return std::unique_ptr<Device>(
         std::make_unique<HostDevice>(sets_[static_cast<std::size_t>(device)], kernel_, duration_,
@@ -105,15 +105,16 @@ std::string RunnableLevels() {
 
 }  // namespace
 
-Result<std::unique_ptr<Driver>> MakeHost(const Options& options) {
-  Result<Fault> fault = ParseFault(options.host_fault);
+base::Result<std::unique_ptr<Driver>> MakeHost(const Options& options) {
+  base::Result<Fault> fault = ParseFault(options.host_fault);
   if (!fault.ok()) return fault.status();
   const Kernel* kernel = FindKernel(options.host_level.c_str());
   if (kernel == nullptr) {
-    return UnsupportedError("host driver: this CPU cannot run instruction-set level '" +
-                            Printable(options.host_level, 40) + "'; it can: " + RunnableLevels());
+    return base::UnsupportedError("host driver: this CPU cannot run instruction-set level '" +
+                                  base::Printable(options.host_level, 40) +
+                                  "'; it can: " + RunnableLevels());
   }
-  Result<std::vector<int>> cores = AllowedCores();
+  base::Result<std::vector<int>> cores = AllowedCores();
   if (!cores.ok()) return cores.status();
   auto count = static_cast<std::size_t>(options.host_devices);
   if (count == 0) count = std::clamp(cores->size(), kDevicesMin, kDevicesMax);
@@ -121,4 +122,4 @@ Result<std::unique_ptr<Driver>> MakeHost(const Options& options) {
       options, kernel, SplitCores(*cores, static_cast<std::int32_t>(count)), *fault));
 }
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

@@ -10,8 +10,8 @@
 #include "base/status.h"
 #include "driver/driver.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 
-Result<std::unique_ptr<Driver>> MakeHost(const Options& options);
+base::Result<std::unique_ptr<Driver>> MakeHost(const Options& options);
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

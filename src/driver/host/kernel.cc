@@ -6,7 +6,7 @@
 #include <cpuid.h>
 #endif
 
-namespace assay::driver {
+namespace assay::driver::host {
 
 #if defined(__x86_64__)
 
@@ -76,4 +76,4 @@ const Kernel* FindKernel(const char* level) {
   return nullptr;
 }
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

@@ -9,7 +9,7 @@
 // Thread safety: any thread; functions and constants only.
 #pragma once
 
-namespace assay::driver {
+namespace assay::driver::host {
 
 // c = a * b for row-major n x n matrices that do not overlap.
 struct Kernel {
@@ -29,4 +29,4 @@ bool CanRun(const Kernel& kernel);
 // unknown, or this CPU cannot run it.
 const Kernel* FindKernel(const char* level);
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

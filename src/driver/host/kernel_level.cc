@@ -4,7 +4,7 @@
 
 #include "driver/host/kernel.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 namespace {
 
 template <class Real>
@@ -19,4 +19,4 @@ void Multiply(const Real* a, const Real* b, Real* c, int n) {
 extern const Kernel ASSAY_KERNEL;
 const Kernel ASSAY_KERNEL = {ASSAY_KERNEL_LEVEL, Multiply<float>, Multiply<double>};
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

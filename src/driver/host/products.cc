@@ -8,7 +8,7 @@
 
 #include "driver/host/cpu.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 namespace {
 
 constexpr int kProblemsPerType = 3;
@@ -203,7 +203,7 @@ OpReport Judge(const std::vector<CoreTest>& cores, const ProductsTest& test) {
   std::string repeated;
   for (const CoreTest& core : cores) {
     if (!core.wrong_answer().empty()) {
-      return {OutcomeCode::kNotRun,
+      return {core::OutcomeCode::kNotRun,
               "known-answer test failed, " + core.wrong_answer() + " (" + test.kernel->level + ")"};
     }
     products += core.products();
@@ -222,15 +222,15 @@ OpReport Judge(const std::vector<CoreTest>& cores, const ProductsTest& test) {
                 " rounds, %.1f s, %" PRId64 " mismatches",
                 test.kernel->level, cores.size(), cores.size() == 1 ? "core" : "cores", rate / 1e9,
                 products, rounds, seconds, mismatches);
-  if (!faulty.empty()) return {OutcomeCode::kFaulty, faulty + " (" + done + ")"};
+  if (!faulty.empty()) return {core::OutcomeCode::kFaulty, faulty + " (" + done + ")"};
   if (!repeated.empty()) {
-    return {OutcomeCode::kNotRun,
+    return {core::OutcomeCode::kNotRun,
             repeated +
                 "; computed again on the same core it has the same wrong value, so it is not shown "
                 "to be a hardware fault (" +
                 done + ")"};
   }
-  return {OutcomeCode::kOk, done};
+  return {core::OutcomeCode::kOk, done};
 }
 
 }  // namespace
@@ -259,7 +259,7 @@ std::uint64_t HashOf(const Problems& problems) {
 OpReport RunProducts(const ProductsTest& test, Progress* progress) {
   const Problems problems = MakeProblems();
   if (HashOf(problems) != kKnownAnswer) {
-    return {OutcomeCode::kNotRun,
+    return {core::OutcomeCode::kNotRun,
             "known-answer test failed: integer arithmetic on this machine gives wrong products"};
   }
   std::vector<CoreTest> cores;
@@ -267,11 +267,11 @@ OpReport RunProducts(const ProductsTest& test, Progress* progress) {
   for (std::size_t i = 0; i < test.cores.size(); ++i) {
     cores.emplace_back(problems, *test.kernel, test.cores[i], i == 0 ? test.fault : Fault());
   }
-  const Status ran =
+  const base::Status ran =
       RunOnCores(test.cores, test.duration, std::string("matrix products, ") + test.kernel->level,
                  progress, [&](std::size_t i, StopSign* stop) { cores[i].Run(stop); });
-  if (!ran.ok()) return {OutcomeCode::kNotRun, ran.text()};
+  if (!ran.ok()) return {core::OutcomeCode::kNotRun, ran.text()};
   return Judge(cores, test);
 }
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

@@ -21,7 +21,7 @@
 #include "driver/host/fault.h"
 #include "driver/host/kernel.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 
 inline constexpr int kMatrixSize = 192;
 
@@ -55,4 +55,4 @@ struct ProductsTest {
 
 OpReport RunProducts(const ProductsTest& test, Progress* progress);
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

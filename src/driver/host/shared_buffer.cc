@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31503250'79617373;
@@ -104,11 +104,11 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
   return *this;
 }
 
-Result<SharedBuffer> SharedBuffer::Create(std::size_t members, std::size_t owner) {
+base::Result<SharedBuffer> SharedBuffer::Create(std::size_t members, std::size_t owner) {
   const std::size_t bytes = BufferBytes(members);
   const auto error = [&](const char* what) {
-    return ExhaustedError("a buffer of " + std::to_string(bytes >> 20) +
-                          " MiB for the p2p test: " + what + ": " + ErrnoText());
+    return base::ExhaustedError("a buffer of " + std::to_string(bytes >> 20) +
+                                " MiB for the p2p test: " + what + ": " + ErrnoText());
   };
   Fd fd(memfd_create("assay-p2p", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (fd.get() < 0) return error("memfd_create");
@@ -136,31 +136,31 @@ Result<SharedBuffer> SharedBuffer::Create(std::size_t members, std::size_t owner
   return buffer;
 }
 
-Result<SharedBuffer> SharedBuffer::OpenPeer(std::string_view text, std::size_t members,
-                                            std::size_t owner, std::size_t opener) {
+base::Result<SharedBuffer> SharedBuffer::OpenPeer(std::string_view text, std::size_t members,
+                                                  std::size_t owner, std::size_t opener) {
   Token token;
   if (!ParseToken(text, &token)) {
-    return InvalidError("'" + Printable(text, 60) + "' does not name a buffer");
+    return base::InvalidError("'" + base::Printable(text, 60) + "' does not name a buffer");
   }
   const std::string path = "/proc/" + std::to_string(token.pid) + "/fd/" + std::to_string(token.fd);
   // Non-blocking: a descriptor number that has been reused may name a pipe now.
   Fd fd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0) return UnavailableError("cannot open " + path + ": " + ErrnoText());
+  if (fd.get() < 0) return base::UnavailableError("cannot open " + path + ": " + ErrnoText());
   const std::size_t bytes = BufferBytes(members);
   struct stat about {};
   if (fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
       about.st_size != static_cast<off_t>(bytes) || fcntl(fd.get(), F_GET_SEALS) != kSeals) {
-    return UnavailableError(path + " is no longer a p2p buffer (has its process ended?)");
+    return base::UnavailableError(path + " is no longer a p2p buffer (has its process ended?)");
   }
   SharedBuffer buffer;
   buffer.mapping_ = Mapping(fd.get(), bytes);
   if (buffer.mapping_.data() == nullptr) {
-    return ExhaustedError("cannot map " + path + ": " + ErrnoText());
+    return base::ExhaustedError("cannot map " + path + ": " + ErrnoText());
   }
   Header header;
   std::memcpy(&header, buffer.mapping_.data(), sizeof header);
   if (header != Header{kMagic, token.seed, members, owner}) {
-    return UnavailableError(path + " is a different p2p buffer (has its process ended?)");
+    return base::UnavailableError(path + " is a different p2p buffer (has its process ended?)");
   }
   buffer.members_ = members;
   buffer.owner_ = owner;
@@ -216,4 +216,4 @@ char* SharedBuffer::slot(std::size_t peer) const {
   return source() + kSourceBytes + place * slot_bytes_;
 }
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

@@ -23,7 +23,7 @@
 
 #include "base/status.h"
 
-namespace assay::driver {
+namespace assay::driver::host {
 
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::size_t kMembersMax = 1024;
@@ -61,12 +61,12 @@ class SharedBuffer {
  public:
   // Creates a buffer of this process and reserves its memory. Does not write the pattern.
   // REQUIRES: 2 <= members <= kMembersMax.
-  static Result<SharedBuffer> Create(std::size_t members, std::size_t owner);
+  static base::Result<SharedBuffer> Create(std::size_t members, std::size_t owner);
 
   // Opens the buffer of member `owner` that `token` names, on behalf of member `opener`. The error
   // does not name the owner; the caller adds that.
-  static Result<SharedBuffer> OpenPeer(std::string_view token, std::size_t members,
-                                       std::size_t owner, std::size_t opener);
+  static base::Result<SharedBuffer> OpenPeer(std::string_view token, std::size_t members,
+                                             std::size_t owner, std::size_t opener);
 
   SharedBuffer(SharedBuffer&& other) noexcept;
   SharedBuffer& operator=(SharedBuffer&& other) noexcept;
@@ -95,4 +95,4 @@ class SharedBuffer {
   std::string token_;
 };
 
-}  // namespace assay::driver
+}  // namespace assay::driver::host

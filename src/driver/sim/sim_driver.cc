@@ -14,7 +14,7 @@
 
 #include "driver/sim/sim_plan.h"
 
-namespace assay::driver {
+namespace assay::driver::sim {
 namespace {
 
 constexpr int kExitStatus = 7;
@@ -86,10 +86,11 @@ class SimDevice : public Device {
 
   OpReport RunAic(Progress* progress) override { return Run(SimCall::kAic, "aic", progress); }
 
-  Result<std::string> PrepareP2p(const P2pGroup& group) override {
+  base::Result<std::string> PrepareP2p(const P2pGroup& group) override {
     const SimOutcome outcome = plan_.For(device_, SimCall::kPrepare);
     Misbehave(outcome, "prepare", frame_fd_);
-    if (outcome == SimOutcome::kFail) return UnavailableError("sim: preparation fails by plan");
+    if (outcome == SimOutcome::kFail)
+      return base::UnavailableError("sim: preparation fails by plan");
     return BlobOf(group.members[static_cast<std::size_t>(group.self)]);
   }
 
@@ -97,8 +98,8 @@ class SimDevice : public Device {
                   Progress* progress) override {
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       if (i >= blobs.size() || blobs[i] != BlobOf(group.members[i])) {
-        return {OutcomeCode::kNotRun, "sim: rank " + std::to_string(group.members[i].rank) +
-                                          " supplied no connection data, or wrong data"};
+        return {core::OutcomeCode::kNotRun, "sim: rank " + std::to_string(group.members[i].rank) +
+                                                " supplied no connection data, or wrong data"};
       }
     }
     return Run(SimCall::kP2p, "p2p over " + std::to_string(group.members.size()) + " devices",
@@ -119,16 +120,17 @@ class SimDevice : public Device {
     if (outcome == SimOutcome::kSpew) Spew();
     switch (outcome) {
       case SimOutcome::kNotRun:
-        return {OutcomeCode::kNotRun, "sim: " + what + " could not run by plan"};
+        return {core::OutcomeCode::kNotRun, "sim: " + what + " could not run by plan"};
       case SimOutcome::kFail:
-        return {OutcomeCode::kNotRun, "sim: " + what + " fails by plan"};
+        return {core::OutcomeCode::kNotRun, "sim: " + what + " fails by plan"};
       case SimOutcome::kFaulty:
-        return {OutcomeCode::kFaulty, "sim: " + what + " found a fault by plan"};
+        return {core::OutcomeCode::kFaulty, "sim: " + what + " found a fault by plan"};
       case SimOutcome::kVoltage:
-        return {OutcomeCode::kVoltageNotRestored,
+        return {core::OutcomeCode::kVoltageNotRestored,
                 "sim: " + what + " left the voltage changed by plan"};
       default:
-        return {OutcomeCode::kOk, "sim: " + what + ", " + std::to_string(time.count()) + " ms"};
+        return {core::OutcomeCode::kOk,
+                "sim: " + what + ", " + std::to_string(time.count()) + " ms"};
     }
   }
 
@@ -144,7 +146,7 @@ class SimDriver : public Driver {
 
   std::string name() const override { return "sim"; }
 
-  Result<std::vector<DeviceInfo>> Inventory() override {
+  base::Result<std::vector<DeviceInfo>> Inventory() override {
     std::vector<DeviceInfo> devices;
     for (std::int32_t i = 0; i < options_.sim_devices; ++i) {
       devices.push_back({i, "sim", "simulated, no hardware"});
@@ -152,15 +154,15 @@ class SimDriver : public Driver {
     return devices;
   }
 
-  Result<std::unique_ptr<Device>> Open(std::int32_t device) override {
+  base::Result<std::unique_ptr<Device>> Open(std::int32_t device) override {
     if (device < 0 || device >= options_.sim_devices) {
-      return NotFoundError("there is no device " + std::to_string(device) +
-                           "; --sim-devices=" + std::to_string(options_.sim_devices) +
-                           " has 0 to " + std::to_string(options_.sim_devices - 1));
+      return base::NotFoundError("there is no device " + std::to_string(device) +
+                                 "; --sim-devices=" + std::to_string(options_.sim_devices) +
+                                 " has 0 to " + std::to_string(options_.sim_devices - 1));
     }
     const SimOutcome outcome = plan_.For(device, SimCall::kOpen);
     Misbehave(outcome, "open", options_.frame_fd);
-    if (outcome == SimOutcome::kFail) return UnavailableError("sim: opening fails by plan");
+    if (outcome == SimOutcome::kFail) return base::UnavailableError("sim: opening fails by plan");
     return std::unique_ptr<Device>(std::make_unique<SimDevice>(
         plan_, device, std::chrono::milliseconds(options_.sim_op_ms), options_.frame_fd));
   }
@@ -180,10 +182,10 @@ class SimDriver : public Driver {
 
 }  // namespace
 
-Result<std::unique_ptr<Driver>> MakeSim(const Options& options) {
-  Result<SimPlan> plan = SimPlan::Parse(options.sim_plan, options.sim_devices);
+base::Result<std::unique_ptr<Driver>> MakeSim(const Options& options) {
+  base::Result<SimPlan> plan = SimPlan::Parse(options.sim_plan, options.sim_devices);
   if (!plan.ok()) return plan.status();
   return std::unique_ptr<Driver>(std::make_unique<SimDriver>(options, *std::move(plan)));
 }
 
-}  // namespace assay::driver
+}  // namespace assay::driver::sim

@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "driver/driver.h"
 
-namespace assay::driver {
+namespace assay::driver::sim {
 
-Result<std::unique_ptr<Driver>> MakeSim(const Options& options);
+base::Result<std::unique_ptr<Driver>> MakeSim(const Options& options);
 
-}  // namespace assay::driver
+}  // namespace assay::driver::sim

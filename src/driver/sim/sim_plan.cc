@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace assay::driver {
+namespace assay::driver::sim {
 namespace {
 
 struct CallName {
@@ -59,8 +59,8 @@ std::string AllowedOutcomes(SimCall call) {
   return out;
 }
 
-Status EntryError(std::string_view entry, const std::string& what) {
-  return InvalidError("--sim: entry '" + Printable(entry, 60) + "': " + what);
+base::Status EntryError(std::string_view entry, const std::string& what) {
+  return base::InvalidError("--sim: entry '" + base::Printable(entry, 60) + "': " + what);
 }
 
 struct Entry {
@@ -69,7 +69,7 @@ struct Entry {
   SimOutcome outcome = SimOutcome::kOk;
 };
 
-Result<Entry> ParseEntry(std::string_view text, std::int32_t devices) {
+base::Result<Entry> ParseEntry(std::string_view text, std::int32_t devices) {
   const std::size_t colon = text.find(':');
   const std::size_t equals = text.find('=', colon == std::string_view::npos ? 0 : colon);
   if (colon == std::string_view::npos || equals == std::string_view::npos) {
@@ -84,7 +84,7 @@ Result<Entry> ParseEntry(std::string_view text, std::int32_t devices) {
   const auto parsed = std::from_chars(device.data(), end, entry.device);
   if (parsed.ec != std::errc() || parsed.ptr != end || entry.device < 0 ||
       entry.device >= devices) {
-    return EntryError(text, "there is no device '" + Printable(device, 20) +
+    return EntryError(text, "there is no device '" + base::Printable(device, 20) +
                                 "'; --sim-devices=" + std::to_string(devices) + " has 0 to " +
                                 std::to_string(devices - 1));
   }
@@ -95,26 +95,26 @@ Result<Entry> ParseEntry(std::string_view text, std::int32_t devices) {
     known_call = true;
   }
   if (!known_call) {
-    return EntryError(text,
-                      "unknown call '" + Printable(call, 20) + "'; calls are " + AllowedCalls());
+    return EntryError(
+        text, "unknown call '" + base::Printable(call, 20) + "'; calls are " + AllowedCalls());
   }
   for (const OutcomeName& known : kOutcomes) {
     if (known.name != outcome || (known.only_ops && !IsOp(entry.call))) continue;
     entry.outcome = known.outcome;
     return entry;
   }
-  return EntryError(text, "'" + Printable(outcome, 20) + "' is not an outcome of " +
+  return EntryError(text, "'" + base::Printable(outcome, 20) + "' is not an outcome of " +
                               std::string(call) + "; allowed are " + AllowedOutcomes(entry.call));
 }
 
 }  // namespace
 
-Result<SimPlan> SimPlan::Parse(std::string_view text, std::int32_t devices) {
+base::Result<SimPlan> SimPlan::Parse(std::string_view text, std::int32_t devices) {
   SimPlan plan;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
     const std::string_view part = text.substr(0, comma);
-    Result<Entry> entry = ParseEntry(part, devices);
+    base::Result<Entry> entry = ParseEntry(part, devices);
     if (!entry.ok()) return entry.status();
     if (!plan.entries_.emplace(std::pair(entry->device, entry->call), entry->outcome).second) {
       return EntryError(part, "this device and call already have an entry");
@@ -142,4 +142,4 @@ bool SimPlan::LeavesVoltageChanged(std::int32_t device) const {
   return false;
 }
 
-}  // namespace assay::driver
+}  // namespace assay::driver::sim

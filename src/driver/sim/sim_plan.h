@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 
-namespace assay::driver {
+namespace assay::driver::sim {
 
 enum class SimCall : std::uint8_t { kOpen, kAic, kPrepare, kP2p, kSafe };
 
@@ -38,7 +38,7 @@ enum class SimOutcome : std::uint8_t {
 class SimPlan {
  public:
   // kInvalid names the entry, the mistake and the allowed values.
-  static Result<SimPlan> Parse(std::string_view text, std::int32_t devices);
+  static base::Result<SimPlan> Parse(std::string_view text, std::int32_t devices);
 
   SimOutcome For(std::int32_t device, SimCall call) const;
 
@@ -50,4 +50,4 @@ class SimPlan {
   std::map<std::pair<std::int32_t, SimCall>, SimOutcome> entries_;
 };
 
-}  // namespace assay::driver
+}  // namespace assay::driver::sim

@@ -13,31 +13,31 @@
 #include "core/job_file.h"
 #include "rank_table/rank_table.h"
 
-namespace assay {
+namespace assay::rpc::admin {
 namespace {
 
 constexpr int kNodesMax = 65'536;
 
-Reply Invalid(std::string text) { return ReplyWith(InvalidError(std::move(text))); }
+Reply Invalid(std::string text) { return ReplyWith(base::InvalidError(std::move(text))); }
 
 // The status of a refused command, its text prefixed with the answer's wire code; OK if accepted.
-Status Refusal(const Answer& answer) {
-  if (answer.code == 0) return Status::Ok();
-  const Code code = answer.status.ok() ? Code::kConflict : answer.status.code();
+base::Status Refusal(const core::Answer& answer) {
+  if (answer.code == 0) return base::Status::Ok();
+  const base::Code code = answer.status.ok() ? base::Code::kConflict : answer.status.code();
   return {code, std::to_string(answer.code) + " " + answer.text};
 }
 
 // For commands with an empty response.
 template <class Response>
-void RespondDone(Command* call, Answer&& answer) {
-  const Status refusal = Refusal(answer);
+void RespondDone(Command* call, core::Answer&& answer) {
+  const base::Status refusal = Refusal(answer);
   call->Finish(refusal.ok() ? ReplyWith(Response()) : ReplyWith(refusal));
 }
 
 // --- ApplyJob ---
 
-std::string BadSpec(const admin::ApplyJobRequest& request) {
-  if (const auto problem = IdProblem("job", request.id())) return *problem;
+std::string BadSpec(const assay::admin::ApplyJobRequest& request) {
+  if (const auto problem = base::IdProblem("job", request.id())) return *problem;
   const std::pair<const char*, const std::string*> words[] = {
       {"name", &request.name()},
       {"namespace", &request.namespace_()},
@@ -45,10 +45,10 @@ std::string BadSpec(const admin::ApplyJobRequest& request) {
       {"master_addr", &request.master_addr()},
       {"shared_tor_ip", &request.shared_tor_ip()}};
   for (const auto& [field, word] : words) {
-    if (const auto problem = WordProblem(field, *word)) return *problem;
+    if (const auto problem = base::WordProblem(field, *word)) return *problem;
   }
-  if (!request.state().empty() && !JobStateFromName(request.state()).has_value()) {
-    return UnknownState(request.state());
+  if (!request.state().empty() && !core::JobStateFromName(request.state()).has_value()) {
+    return base::UnknownState(request.state());
   }
   return "";
 }
@@ -60,47 +60,50 @@ struct Applied {
 };
 
 Command::Translated TranslateApplyJob(Command* call, Applied* applied) {
-  admin::ApplyJobRequest request;
-  if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+  assay::admin::ApplyJobRequest request;
+  if (base::Status status = ParseBytes(call->request(), &request); !status.ok()) {
     return ReplyWith(status);
   }
   if (std::string bad = BadSpec(request); !bad.empty()) return Invalid(std::move(bad));
   const std::string source = request.source().empty() ? "job " + request.id() : request.source();
-  TableReading reading = ReadRankTable(request.rank_table(), source);
-  if (reading.verdict == TableVerdict::kReject) return Invalid(std::move(reading.error));
-  if (IsUnfinished(reading, request.rank_table())) {
-    return ReplyWith(NotReadyError("not ready, try again: " + reading.error));
+  rank_table::TableReading reading = rank_table::ReadRankTable(request.rank_table(), source);
+  if (reading.verdict == rank_table::TableVerdict::kReject)
+    return Invalid(std::move(reading.error));
+  if (core::IsUnfinished(reading, request.rank_table())) {
+    return ReplyWith(base::NotReadyError("not ready, try again: " + reading.error));
   }
   applied->id = request.id();
   applied->warnings = reading.table.warnings;
-  JobApplied event;
+  core::JobApplied event;
   event.call = call->id();
   event.caller = call->caller();
   event.spec = {request.id(),        request.name(),        request.namespace_(),
                 request.framework(), request.master_addr(), request.shared_tor_ip()};
-  event.state = JobStateFromName(request.state());
+  event.state = core::JobStateFromName(request.state());
   SetTable(std::move(reading), std::move(*request.mutable_rank_table()), &event);
-  if (std::string warning = MissingHcclWarning(event.spec, *event.hccl); !warning.empty()) {
+  if (std::string warning = control::MissingHcclWarning(event.spec, *event.hccl);
+      !warning.empty()) {
     applied->warnings.push_back(std::move(warning));
   }
-  return Event(std::move(event));
+  return core::Event(std::move(event));
 }
 
 }  // namespace
 
-Command::Handling ApplyJobHandling(Worker* reader, AdminReads* reads) {
+Command::Handling ApplyJobHandling(control::Worker* reader, AdminReads* reads) {
   const auto applied = std::make_shared<Applied>();
   Command::Handling handling;
   handling.where = Command::Where::kParser;
   handling.translate = [applied](Command* call) { return TranslateApplyJob(call, applied.get()); };
-  handling.respond = [applied, reader, reads](Command* call, Answer&& answer) {
-    if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
+  handling.respond = [applied, reader, reads](Command* call, core::Answer&& answer) {
+    if (base::Status refusal = Refusal(answer); !refusal.ok())
+      return call->Finish(ReplyWith(refusal));
     // Read the job as it is stored now, on the thread that may wait for a disk.
     reader->Post([applied, reads, call, changed = answer.changed] {
-      admin::ApplyJobResponse response;
+      assay::admin::ApplyJobResponse response;
       response.set_changed(changed);
       for (const std::string& warning : applied->warnings) response.add_warnings(warning);
-      const Status status = reads->ReadJob(applied->id, response.mutable_job());
+      const base::Status status = reads->ReadJob(applied->id, response.mutable_job());
       call->Finish(status.ok() ? ReplyWith(response) : ReplyWith(status));
     });
   };
@@ -112,34 +115,35 @@ Command::Handling ApplyJobHandling(Worker* reader, AdminReads* reads) {
 Command::Handling SetJobStateHandling() {
   Command::Handling handling;
   handling.translate = [](Command* call) -> Command::Translated {
-    admin::SetJobStateRequest request;
-    if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+    assay::admin::SetJobStateRequest request;
+    if (base::Status status = ParseBytes(call->request(), &request); !status.ok()) {
       return ReplyWith(status);
     }
-    if (const auto problem = IdProblem("job", request.id())) return Invalid(*problem);
-    const auto state = JobStateFromName(request.state());
+    if (const auto problem = base::IdProblem("job", request.id())) return Invalid(*problem);
+    const auto state = core::JobStateFromName(request.state());
     if (!state.has_value()) {
-      return Invalid(UnknownState(request.state()));
+      return Invalid(base::UnknownState(request.state()));
     }
-    return Event(JobStateSet{call->id(), call->caller(), request.id(), *state});
+    return core::Event(core::JobStateSet{call->id(), call->caller(), request.id(), *state});
   };
-  handling.respond = RespondDone<admin::SetJobStateResponse>;
+  handling.respond = RespondDone<assay::admin::SetJobStateResponse>;
   return handling;
 }
 
 Command::Handling DeleteJobHandling() {
   Command::Handling handling;
   handling.translate = [](Command* call) -> Command::Translated {
-    admin::DeleteJobRequest request;
-    if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+    assay::admin::DeleteJobRequest request;
+    if (base::Status status = ParseBytes(call->request(), &request); !status.ok()) {
       return ReplyWith(status);
     }
-    if (const auto problem = IdProblem("job", request.id())) return Invalid(*problem);
-    return Event(JobDeleted{call->id(), call->caller(), request.id()});
+    if (const auto problem = base::IdProblem("job", request.id())) return Invalid(*problem);
+    return core::Event(core::JobDeleted{call->id(), call->caller(), request.id()});
   };
-  handling.respond = [](Command* call, Answer&& answer) {
-    if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
-    admin::DeleteJobResponse response;
+  handling.respond = [](Command* call, core::Answer&& answer) {
+    if (base::Status refusal = Refusal(answer); !refusal.ok())
+      return call->Finish(ReplyWith(refusal));
+    assay::admin::DeleteJobResponse response;
     response.set_note(answer.text);
     call->Finish(ReplyWith(response));
   };
@@ -151,25 +155,25 @@ Command::Handling DeleteJobHandling() {
 namespace {
 
 Command::Translated TranslateStartRun(Command* call) {
-  admin::StartRunRequest request;
-  if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+  assay::admin::StartRunRequest request;
+  if (base::Status status = ParseBytes(call->request(), &request); !status.ok()) {
     return ReplyWith(status);
   }
-  if (const auto problem = IdProblem("job", request.job())) return Invalid(*problem);
-  StressRequested event;
+  if (const auto problem = base::IdProblem("job", request.job())) return Invalid(*problem);
+  core::StressRequested event;
   event.call = call->id();
   event.caller = call->caller();
   event.job = request.job();
   event.check = request.check();
-  OpSet ops;
+  core::OpSet ops;
   for (const std::string& name : request.ops()) {
-    const auto op = OpFromName(name);
-    if (!op.has_value()) return Invalid("op " + Quoted(name) + " is unknown; use aic or p2p");
-    if (ops.Has(*op)) return Invalid("op " + Quoted(name) + " is given twice");
+    const auto op = core::OpFromName(name);
+    if (!op.has_value()) return Invalid("op " + base::Quoted(name) + " is unknown; use aic or p2p");
+    if (ops.Has(*op)) return Invalid("op " + base::Quoted(name) + " is given twice");
     ops.Add(*op);
   }
   std::vector<std::int64_t> list;
-  for (Op op : kAllOps) {
+  for (core::Op op : core::kAllOps) {
     if (ops.empty() || ops.Has(op)) list.push_back(static_cast<std::int64_t>(op));
   }
   if (request.nodes_size() > kNodesMax) {
@@ -179,30 +183,31 @@ Command::Translated TranslateStartRun(Command* call) {
   for (const std::string& node : request.nodes()) event.node_ops.emplace(node, list);
   if (event.node_ops.empty()) event.all_ops = std::move(list);
   if (!request.executor().empty() && request.executor() != "auto") {
-    const auto executor = ExecutorFromName(request.executor());
+    const auto executor = core::ExecutorFromName(request.executor());
     if (!executor.has_value()) {
-      return Invalid("executor " + Quoted(request.executor()) +
+      return Invalid("executor " + base::Quoted(request.executor()) +
                      " is unknown; use auto, subscriber or agent");
     }
-    event.demand =
-        *executor == Executor::kAgent ? ExecutorDemand::kAgent : ExecutorDemand::kSubscriber;
+    event.demand = *executor == core::Executor::kAgent ? core::ExecutorDemand::kAgent
+                                                       : core::ExecutorDemand::kSubscriber;
   }
-  return Event(std::move(event));
+  return core::Event(std::move(event));
 }
 
-void RespondStartRun(Command* call, Answer&& answer) {
-  if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
-  admin::StartRunResponse response;
+void RespondStartRun(Command* call, core::Answer&& answer) {
+  if (base::Status refusal = Refusal(answer); !refusal.ok())
+    return call->Finish(ReplyWith(refusal));
+  assay::admin::StartRunResponse response;
   response.set_run(answer.run);
   response.set_executor(std::string(Name(answer.executor)));
-  for (Op op : kAllOps) {
+  for (core::Op op : core::kAllOps) {
     if (answer.ops.Has(op)) response.add_ops(std::string(Name(op)));
   }
   if (answer.plan != nullptr) {
-    for (const PlannedPart& part : *answer.plan) {
-      admin::PlannedNode* const node = response.add_plan();
+    for (const core::PlannedPart& part : *answer.plan) {
+      assay::admin::PlannedNode* const node = response.add_plan();
       node->set_node(part.node);
-      node->set_executor(part.agent.empty() ? std::string(Name(Executor::kSubscriber))
+      node->set_executor(part.agent.empty() ? std::string(Name(core::Executor::kSubscriber))
                                             : part.agent);
       for (std::int32_t rank : part.ranks) node->add_ranks(rank);
       for (std::int32_t device : part.devices) node->add_devices(device);
@@ -223,15 +228,16 @@ Command::Handling StartRunHandling() {
 Command::Handling CancelRunHandling() {
   Command::Handling handling;
   handling.translate = [](Command* call) -> Command::Translated {
-    admin::CancelRunRequest request;
-    if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+    assay::admin::CancelRunRequest request;
+    if (base::Status status = ParseBytes(call->request(), &request); !status.ok()) {
       return ReplyWith(status);
     }
-    return Event(RunCancelled{call->id(), call->caller(), request.run()});
+    return core::Event(core::RunCancelled{call->id(), call->caller(), request.run()});
   };
-  handling.respond = [](Command* call, Answer&& answer) {
-    if (Status refusal = Refusal(answer); !refusal.ok()) return call->Finish(ReplyWith(refusal));
-    admin::CancelRunResponse response;
+  handling.respond = [](Command* call, core::Answer&& answer) {
+    if (base::Status refusal = Refusal(answer); !refusal.ok())
+      return call->Finish(ReplyWith(refusal));
+    assay::admin::CancelRunResponse response;
     response.set_state(std::string(Name(answer.run_state)));
     call->Finish(ReplyWith(response));
   };
@@ -243,15 +249,15 @@ Command::Handling CancelRunHandling() {
 Command::Handling ForgetNodeHandling() {
   Command::Handling handling;
   handling.translate = [](Command* call) -> Command::Translated {
-    admin::ForgetNodeRequest request;
-    if (Status status = ParseBytes(call->request(), &request); !status.ok()) {
+    assay::admin::ForgetNodeRequest request;
+    if (base::Status status = ParseBytes(call->request(), &request); !status.ok()) {
       return ReplyWith(status);
     }
-    if (const auto problem = IdProblem("node", request.name())) return Invalid(*problem);
-    return Event(NodeForgotten{call->id(), call->caller(), request.name()});
+    if (const auto problem = base::IdProblem("node", request.name())) return Invalid(*problem);
+    return core::Event(core::NodeForgotten{call->id(), call->caller(), request.name()});
   };
-  handling.respond = RespondDone<admin::ForgetNodeResponse>;
+  handling.respond = RespondDone<assay::admin::ForgetNodeResponse>;
   return handling;
 }
 
-}  // namespace assay
+}  // namespace assay::rpc::admin

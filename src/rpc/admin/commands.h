@@ -9,13 +9,13 @@
 #include "rpc/admin/reads.h"
 #include "rpc/unary_call.h"
 
-namespace assay {
+namespace assay::rpc::admin {
 
-Command::Handling ApplyJobHandling(Worker* reader, AdminReads* reads);
+Command::Handling ApplyJobHandling(control::Worker* reader, AdminReads* reads);
 Command::Handling SetJobStateHandling();
 Command::Handling DeleteJobHandling();
 Command::Handling StartRunHandling();
 Command::Handling CancelRunHandling();
 Command::Handling ForgetNodeHandling();
 
-}  // namespace assay
+}  // namespace assay::rpc::admin

@@ -6,14 +6,15 @@
 #include "base/ids.h"
 #include "wire/grpc_status.h"
 
-namespace assay {
+namespace assay::rpc::admin {
 
-grpc::ServerUnaryReactor* JobStatesCall::Serve(Intake* intake, Worker* parser, CallContext* context,
+grpc::ServerUnaryReactor* JobStatesCall::Serve(control::Intake* intake, control::Worker* parser,
+                                               CallContext* context,
                                                const grpc::ByteBuffer* request,
                                                grpc::ByteBuffer* response) {
   std::size_t held = 0;
-  if (Status status = Enter(intake, *request, false, &held); !status.ok()) {
-    return Refuse(context, ToGrpc(status));
+  if (base::Status status = Enter(intake, *request, false, &held); !status.ok()) {
+    return Refuse(context, wire::ToGrpc(status));
   }
   auto* call = new JobStatesCall(intake, *context, *request, response, held);
   parser->Post([call] { call->TranslateAndPost(); });
@@ -21,26 +22,27 @@ grpc::ServerUnaryReactor* JobStatesCall::Serve(Intake* intake, Worker* parser, C
 }
 
 void JobStatesCall::TranslateAndPost() {
-  admin::SetJobStatesRequest wanted;
-  if (Status status = ParseBytes(request(), &wanted); !status.ok()) {
+  assay::admin::SetJobStatesRequest wanted;
+  if (base::Status status = ParseBytes(request(), &wanted); !status.ok()) {
     return Finish(ReplyWith(status));
   }
   if (wanted.changes_size() > kChangesMax) {
-    return Finish(
-        ReplyWith(InvalidError("the request has " + std::to_string(wanted.changes_size()) +
-                               " changes; at most " + std::to_string(kChangesMax) + " per call")));
+    return Finish(ReplyWith(
+        base::InvalidError("the request has " + std::to_string(wanted.changes_size()) +
+                           " changes; at most " + std::to_string(kChangesMax) + " per call")));
   }
   changes_.reserve(static_cast<std::size_t>(wanted.changes_size()));
   for (int i = 0; i < wanted.changes_size(); ++i) {
-    admin::SetJobStateRequest& one = *wanted.mutable_changes(i);
-    const auto state = JobStateFromName(one.state());
-    if (const auto problem = IdProblem("job", one.id())) {
+    assay::admin::SetJobStateRequest& one = *wanted.mutable_changes(i);
+    const auto state = core::JobStateFromName(one.state());
+    if (const auto problem = base::IdProblem("job", one.id())) {
       Fail(i, *problem);
     } else if (!state.has_value()) {
-      Fail(i, UnknownState(one.state()));
+      Fail(i, base::UnknownState(one.state()));
     } else {
       changes_.emplace_back(
-          this, i, JobStateSet{intake_->NextId(), caller(), std::move(*one.mutable_id()), *state});
+          this, i,
+          core::JobStateSet{intake_->NextId(), caller(), std::move(*one.mutable_id()), *state});
     }
   }
   if (changes_.empty()) return Finish(ReplyWith(answer_));
@@ -51,12 +53,12 @@ void JobStatesCall::TranslateAndPost() {
 }
 
 void JobStatesCall::Fail(int index, std::string text) {
-  admin::StateFailure* const failure = answer_.add_failures();
+  assay::admin::StateFailure* const failure = answer_.add_failures();
   failure->set_index(index);
   failure->set_text(std::move(text));
 }
 
-void JobStatesCall::OnAnswer(int index, const Answer& answer) {
+void JobStatesCall::OnAnswer(int index, const core::Answer& answer) {
   if (answer.code != 0) {
     Fail(index, answer.text);
   } else if (answer.changed) {
@@ -69,7 +71,7 @@ void JobStatesCall::OnAnswer(int index, const Answer& answer) {
 
 // The commit failed or the coordinator is stopping. The whole call fails then; its response does
 // not report which changes took effect.
-void JobStatesCall::OnFailure(const Status& status) {
+void JobStatesCall::OnFailure(const base::Status& status) {
   failure_ = status;
   OnOne();
 }
@@ -79,4 +81,4 @@ void JobStatesCall::OnOne() {
   Finish(failure_.ok() ? ReplyWith(answer_) : ReplyWith(failure_));
 }
 
-}  // namespace assay
+}  // namespace assay::rpc::admin

@@ -19,35 +19,35 @@
 #include "admin.pb.h"
 #include "rpc/unary_call.h"
 
-namespace assay {
+namespace assay::rpc::admin {
 
 class JobStatesCall final : public UnaryCall {
  public:
   static constexpr int kChangesMax = 1000;
 
-  static grpc::ServerUnaryReactor* Serve(Intake* intake, Worker* parser, CallContext* context,
-                                         const grpc::ByteBuffer* request,
+  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::Worker* parser,
+                                         CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response);
 
  private:
   // One change until the loop has answered it.
-  class Change final : public PendingCall {
+  class Change final : public control::PendingCall {
    public:
-    Change(JobStatesCall* call, int index, JobStateSet event)
+    Change(JobStatesCall* call, int index, core::JobStateSet event)
         : call_(call), index_(index), event_(std::move(event)) {}
     // The object may be deleted before it returns.
     void Post() {
-      const CallId id = event_.call;
+      const core::CallId id = event_.call;
       call_->intake_->PostCall(id, this, std::move(event_));
     }
 
    private:
-    void Answered(Answer&& answer) override { call_->OnAnswer(index_, answer); }
-    void Failed(const Status& status) override { call_->OnFailure(status); }
+    void Answered(core::Answer&& answer) override { call_->OnAnswer(index_, answer); }
+    void Failed(const base::Status& status) override { call_->OnFailure(status); }
 
     JobStatesCall* const call_;
     const int index_;
-    JobStateSet event_;
+    core::JobStateSet event_;
   };
 
   using UnaryCall::UnaryCall;
@@ -56,15 +56,15 @@ class JobStatesCall final : public UnaryCall {
   void TranslateAndPost();
   void Fail(int index, std::string text);
   // Called by the control loop.
-  void OnAnswer(int index, const Answer& answer);
-  void OnFailure(const Status& status);
+  void OnAnswer(int index, const core::Answer& answer);
+  void OnFailure(const base::Status& status);
   void OnOne();
 
   // Written by the parser's thread before the first change is posted, then owned by the loop.
   std::vector<Change> changes_;
   std::size_t open_ = 0;
-  Status failure_;
-  admin::SetJobStatesResponse answer_;
+  base::Status failure_;
+  assay::admin::SetJobStatesResponse answer_;
 };
 
-}  // namespace assay
+}  // namespace assay::rpc::admin

@@ -7,17 +7,17 @@
 #include "admin.pb.h"
 #include "base/ids.h"
 
-namespace assay {
+namespace assay::rpc::admin {
 namespace {
 
 template <class Names>
-void SetOps(OpSet ops, Names* names) {
-  for (Op op : kAllOps) {
+void SetOps(core::OpSet ops, Names* names) {
+  for (core::Op op : core::kAllOps) {
     if (ops.Has(op)) names->Add(std::string(Name(op)));
   }
 }
 
-void Fill(const JobRow& row, admin::Job* job) {
+void Fill(const store::JobRow& row, assay::admin::Job* job) {
   job->set_id(row.spec.id);
   job->set_name(row.spec.name);
   job->set_namespace_(row.spec.name_space);
@@ -30,15 +30,15 @@ void Fill(const JobRow& row, admin::Job* job) {
   job->set_created_ms(row.created);
   job->set_updated_ms(row.updated);
   job->set_last_run(row.last_run);
-  for (const RankRow& one : row.ranks) {
-    admin::Rank* const rank = job->add_ranks();
+  for (const store::RankRow& one : row.ranks) {
+    assay::admin::Rank* const rank = job->add_ranks();
     rank->set_rank(one.rank);
     rank->set_node(one.node);
     rank->set_device(one.device);
   }
 }
 
-void Fill(const RunRow& row, admin::Run* run) {
+void Fill(const store::RunRow& row, assay::admin::Run* run) {
   run->set_id(row.id);
   run->set_job(row.job);
   run->set_state(std::string(Name(row.state)));
@@ -55,7 +55,7 @@ void Fill(const RunRow& row, admin::Run* run) {
   run->set_message(row.message);
 }
 
-void Fill(const ResultRow& row, admin::Result* result) {
+void Fill(const store::ResultRow& row, assay::admin::Result* result) {
   result->set_rank(row.rank);
   result->set_node(row.node);
   result->set_device(row.device);
@@ -69,7 +69,7 @@ void Fill(const ResultRow& row, admin::Result* result) {
   result->set_finished_ms(row.outcome->finished);
 }
 
-void Fill(const NodeRow& row, admin::Node* node) {
+void Fill(const store::NodeRow& row, assay::admin::Node* node) {
   node->set_name(row.node.name);
   node->set_state(row.node.attached ? "attached" : "lost");
   node->set_identity(row.node.identity);
@@ -79,8 +79,8 @@ void Fill(const NodeRow& row, admin::Node* node) {
   for (const std::string& address : row.node.addresses) node->add_addresses(address);
   node->set_driver(row.node.driver);
   node->set_since_ms(row.node.since);
-  for (const NodeDeviceRow& one : row.devices) {
-    admin::NodeDevice* const device = node->add_devices();
+  for (const store::NodeDeviceRow& one : row.devices) {
+    assay::admin::NodeDevice* const device = node->add_devices();
     device->set_index(one.info.index);
     device->set_kind(one.info.kind);
     device->set_detail(one.info.detail);
@@ -89,7 +89,7 @@ void Fill(const NodeRow& row, admin::Node* node) {
 }
 
 // Moves the ranks from `first` on to the next page. Pages contain whole ranks only.
-void CutBefore(std::int32_t first, admin::GetRunResponse* response) {
+void CutBefore(std::int32_t first, assay::admin::GetRunResponse* response) {
   auto* const results = response->mutable_results();
   int kept = results->size();
   while (kept > 0 && results->Get(kept - 1).rank() >= first) --kept;
@@ -99,22 +99,22 @@ void CutBefore(std::int32_t first, admin::GetRunResponse* response) {
 
 }  // namespace
 
-Result<std::unique_ptr<AdminReads>> AdminReads::Open(const std::string& db) {
-  Result<std::unique_ptr<Queries>> queries = Queries::Open(db);
+base::Result<std::unique_ptr<AdminReads>> AdminReads::Open(const std::string& db) {
+  base::Result<std::unique_ptr<store::Queries>> queries = store::Queries::Open(db);
   if (!queries.ok()) return queries.status();
   return std::unique_ptr<AdminReads>(new AdminReads(std::move(*queries)));
 }
 
 Reply AdminReads::ListJobs(const grpc::ByteBuffer& bytes) {
-  admin::ListJobsRequest request;
-  if (Status status = ParseBytes(bytes, &request); !status.ok()) return ReplyWith(status);
+  assay::admin::ListJobsRequest request;
+  if (base::Status status = ParseBytes(bytes, &request); !status.ok()) return ReplyWith(status);
   const auto page = queries_->ListJobs(request.after(), request.limit());
   if (!page.ok()) return ReplyWith(page.status());
-  admin::ListJobsResponse response;
+  assay::admin::ListJobsResponse response;
   response.set_more(page->more);
   std::size_t size = 0;
-  for (const JobRow& row : page->rows) {
-    admin::Job* const job = response.add_jobs();
+  for (const store::JobRow& row : page->rows) {
+    assay::admin::Job* const job = response.add_jobs();
     Fill(row, job);
     size += job->ByteSizeLong();
     if (size <= kPageBytes || response.jobs_size() == 1) continue;
@@ -126,36 +126,36 @@ Reply AdminReads::ListJobs(const grpc::ByteBuffer& bytes) {
 }
 
 Reply AdminReads::GetJob(const grpc::ByteBuffer& bytes) {
-  admin::GetJobRequest request;
-  if (Status status = ParseBytes(bytes, &request); !status.ok()) return ReplyWith(status);
-  if (const auto problem = IdProblem("job", request.id())) {
-    return ReplyWith(InvalidError(*problem));
+  assay::admin::GetJobRequest request;
+  if (base::Status status = ParseBytes(bytes, &request); !status.ok()) return ReplyWith(status);
+  if (const auto problem = base::IdProblem("job", request.id())) {
+    return ReplyWith(base::InvalidError(*problem));
   }
   const auto row = queries_->GetJob(request.id());
   if (!row.ok()) return ReplyWith(row.status());
-  admin::Job job;
+  assay::admin::Job job;
   Fill(*row, &job);
   return ReplyWith(job);
 }
 
-Status AdminReads::ReadJob(const std::string& id, admin::Job* job) {
+base::Status AdminReads::ReadJob(const std::string& id, assay::admin::Job* job) {
   auto row = queries_->GetJob(id);
   if (!row.ok()) return row.status();
   row->ranks.clear();
   Fill(*row, job);
-  return Status::Ok();
+  return base::Status::Ok();
 }
 
 Reply AdminReads::ListRuns(const grpc::ByteBuffer& bytes) {
-  admin::ListRunsRequest request;
-  if (Status status = ParseBytes(bytes, &request); !status.ok()) return ReplyWith(status);
+  assay::admin::ListRunsRequest request;
+  if (base::Status status = ParseBytes(bytes, &request); !status.ok()) return ReplyWith(status);
   const auto page = queries_->ListRuns(request.job(), request.before(), request.limit());
   if (!page.ok()) return ReplyWith(page.status());
-  admin::ListRunsResponse response;
+  assay::admin::ListRunsResponse response;
   response.set_more(page->more);
   std::size_t size = 0;
-  for (const RunRow& row : page->rows) {
-    admin::Run* const run = response.add_runs();
+  for (const store::RunRow& row : page->rows) {
+    assay::admin::Run* const run = response.add_runs();
     Fill(row, run);
     size += run->ByteSizeLong();
     if (size <= kPageBytes || response.runs_size() == 1) continue;
@@ -167,9 +167,9 @@ Reply AdminReads::ListRuns(const grpc::ByteBuffer& bytes) {
 }
 
 Reply AdminReads::GetRun(const grpc::ByteBuffer& bytes) {
-  admin::GetRunRequest request;
-  if (Status status = ParseBytes(bytes, &request); !status.ok()) return ReplyWith(status);
-  admin::GetRunResponse response;
+  assay::admin::GetRunRequest request;
+  if (base::Status status = ParseBytes(bytes, &request); !status.ok()) return ReplyWith(status);
+  assay::admin::GetRunResponse response;
   response.set_next_rank(-1);
   if (!request.results()) {
     const auto row = queries_->GetRunOnly(request.run());
@@ -182,8 +182,8 @@ Reply AdminReads::GetRun(const grpc::ByteBuffer& bytes) {
   Fill(page->run, response.mutable_run());
   response.set_next_rank(page->next_rank);
   std::size_t size = 0;
-  for (const ResultRow& row : page->results) {
-    admin::Result* const result = response.add_results();
+  for (const store::ResultRow& row : page->results) {
+    assay::admin::Result* const result = response.add_results();
     Fill(row, result);
     size += result->ByteSizeLong();
     if (size <= kPageBytes || row.rank == response.results(0).rank()) continue;
@@ -194,13 +194,13 @@ Reply AdminReads::GetRun(const grpc::ByteBuffer& bytes) {
 }
 
 Reply AdminReads::ListNodes(const grpc::ByteBuffer& bytes) {
-  admin::ListNodesRequest request;
-  if (Status status = ParseBytes(bytes, &request); !status.ok()) return ReplyWith(status);
+  assay::admin::ListNodesRequest request;
+  if (base::Status status = ParseBytes(bytes, &request); !status.ok()) return ReplyWith(status);
   const auto rows = queries_->ListNodes();
   if (!rows.ok()) return ReplyWith(rows.status());
-  admin::ListNodesResponse response;
-  for (const NodeRow& row : *rows) Fill(row, response.add_nodes());
+  assay::admin::ListNodesResponse response;
+  for (const store::NodeRow& row : *rows) Fill(row, response.add_nodes());
   return ReplyWith(response);
 }
 
-}  // namespace assay
+}  // namespace assay::rpc::admin

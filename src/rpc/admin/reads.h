@@ -17,16 +17,16 @@
 #include "rpc/unary_call.h"
 #include "store/queries.h"
 
-namespace assay {
-
-namespace admin {
+namespace assay::admin {
 class Job;
-}
+}  // namespace assay::admin
+
+namespace assay::rpc::admin {
 
 class AdminReads {
  public:
   // REQUIRES: the store has opened the database.
-  static Result<std::unique_ptr<AdminReads>> Open(const std::string& db);
+  static base::Result<std::unique_ptr<AdminReads>> Open(const std::string& db);
 
   Reply ListJobs(const grpc::ByteBuffer& request);
   Reply GetJob(const grpc::ByteBuffer& request);
@@ -35,14 +35,14 @@ class AdminReads {
   Reply ListNodes(const grpc::ByteBuffer& request);
 
   // Fills `job` without its ranks. kNotFound when there is no such job.
-  Status ReadJob(const std::string& id, admin::Job* job);
+  base::Status ReadJob(const std::string& id, assay::admin::Job* job);
 
  private:
   static constexpr std::size_t kPageBytes = std::size_t{3} << 20;
 
-  explicit AdminReads(std::unique_ptr<Queries> queries) : queries_(std::move(queries)) {}
+  explicit AdminReads(std::unique_ptr<store::Queries> queries) : queries_(std::move(queries)) {}
 
-  const std::unique_ptr<Queries> queries_;
+  const std::unique_ptr<store::Queries> queries_;
 };
 
-}  // namespace assay
+}  // namespace assay::rpc::admin

@@ -7,10 +7,10 @@
 #include "rpc/admin/job_states_call.h"
 #include "rpc/unary_call.h"
 
-namespace assay {
+namespace assay::rpc::admin {
 namespace {
 
-using admin::Admin;
+using assay::admin::Admin;
 using grpc::ByteBuffer;
 using UnaryReactor = grpc::ServerUnaryReactor;
 
@@ -24,7 +24,8 @@ using AdminBase = Admin::WithRawCallbackMethod_ApplyJob<
 
 class AdminService final : public AdminBase {
  public:
-  AdminService(Intake* intake, Worker* parser, Worker* reader, AdminReads* reads)
+  AdminService(control::Intake* intake, control::Worker* parser, control::Worker* reader,
+               AdminReads* reads)
       : intake_(intake), parser_(parser), reader_(reader), reads_(reads) {}
 
   UnaryReactor* ApplyJob(CallContext* context, const ByteBuffer* request,
@@ -89,17 +90,17 @@ class AdminService final : public AdminBase {
         [reads = reads_, read](const ByteBuffer& bytes) { return (reads->*read)(bytes); });
   }
 
-  Intake* const intake_;
-  Worker* const parser_;
-  Worker* const reader_;
+  control::Intake* const intake_;
+  control::Worker* const parser_;
+  control::Worker* const reader_;
   AdminReads* const reads_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAdminService(Intake* intake, Worker* parser, Worker* reader,
-                                                AdminReads* reads) {
+std::unique_ptr<grpc::Service> MakeAdminService(control::Intake* intake, control::Worker* parser,
+                                                control::Worker* reader, AdminReads* reads) {
   return std::make_unique<AdminService>(intake, parser, reader, reads);
 }
 
-}  // namespace assay
+}  // namespace assay::rpc::admin

@@ -14,10 +14,10 @@
 #include "control/task_thread.h"
 #include "rpc/admin/reads.h"
 
-namespace assay {
+namespace assay::rpc::admin {
 
 // The pointers outlive the service and its calls. reads: used on the reader's thread only.
-std::unique_ptr<grpc::Service> MakeAdminService(Intake* intake, Worker* parser, Worker* reader,
-                                                AdminReads* reads);
+std::unique_ptr<grpc::Service> MakeAdminService(control::Intake* intake, control::Worker* parser,
+                                                control::Worker* reader, AdminReads* reads);
 
-}  // namespace assay
+}  // namespace assay::rpc::admin

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace assay;
+using namespace assay::cli::flags;
 
 TEST_CASE("a duration is a number and its unit") {
   for (const auto& [text, ms] : {std::pair("200ms", 200),

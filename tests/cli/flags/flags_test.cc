@@ -6,7 +6,8 @@
 
 #include "tests/support/temp_dir.h"
 
-using namespace assay;
+using namespace assay::cli::flags;
+using namespace assay::support;
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace assay;
+using namespace assay::cli::flags;
 
 TEST_CASE("the nearest word is found, but not a distant one") {
   const std::vector<std::string> flags = {"--listen", "--insecure", "--db", "--port-file"};

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace assay;
+using namespace assay::cli::flags;
 
 TEST_CASE("sizes are read with their unit and written back") {
   const std::pair<const char*, std::int64_t> sizes[] = {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/watch/job_feed.h"
 
-namespace assay {
+namespace assay::cli::watch {
 namespace {
 
 constexpr std::int64_t kNow = 1'800'000'000'000;
@@ -87,7 +87,7 @@ TEST_CASE("jobs that do not fit are counted") {
     for (const std::size_t width : {0U, 1U, 20U, 200U}) {
       const auto texts = Texts(rows, height, width);
       CHECK(texts.size() <= height);
-      for (const std::string& text : texts) CHECK(CharacterCount(text) <= width);
+      for (const std::string& text : texts) CHECK(base::CharacterCount(text) <= width);
       if (width < 200 || height < 3) continue;
       if (height < 52) {
         CHECK(texts.size() == height);
@@ -107,7 +107,7 @@ TEST_CASE("texts from outside are made printable before they reach the terminal"
   for (std::size_t width = 0; width < 100; ++width) {
     for (const std::string& text : Texts(rows, 100, width)) {
       CHECK(text.find_first_of("\x1b\n\x07") == std::string::npos);
-      CHECK(Shown(text, 1000) == text);  // cut between characters
+      CHECK(base::Shown(text, 1000) == text);  // cut between characters
     }
   }
 }
@@ -192,4 +192,4 @@ TEST_CASE("a snapshot ends with its last page") {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cli::watch

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace assay;
+using namespace assay::cli::watch;
 
 namespace {
 

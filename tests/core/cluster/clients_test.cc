@@ -5,7 +5,9 @@
 
 #include "tests/support/cluster_world.h"
 
-using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
+using namespace assay::support;
 using Catch::Matchers::Contains;
 
 namespace {

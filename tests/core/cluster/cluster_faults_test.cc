@@ -4,7 +4,9 @@
 #include "core/cluster/cluster.h"
 #include "tests/support/cluster_world.h"
 
-using namespace assay;
+using namespace assay::base;
+using namespace assay::core;
+using namespace assay::support;
 using Catch::Matchers::Contains;
 
 namespace {

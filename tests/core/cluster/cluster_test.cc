@@ -4,7 +4,8 @@
 
 #include "tests/support/cluster_world.h"
 
-using namespace assay;
+using namespace assay::core;
+using namespace assay::support;
 using Catch::Matchers::Contains;
 
 namespace {

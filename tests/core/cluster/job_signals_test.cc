@@ -9,7 +9,10 @@
 
 #include "tests/support/cluster_world.h"
 
-using namespace assay;
+using namespace assay::core;
+using namespace assay::core::cluster;
+using namespace assay::rank_table;
+using namespace assay::support;
 
 namespace {
 

@@ -3,7 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-using namespace assay;
+using namespace assay::core;
+using namespace assay::core::cluster;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 

@@ -4,7 +4,7 @@
 
 #include "tests/core/node/rig.h"
 
-namespace assay {
+namespace assay::core::node {
 namespace {
 
 OutcomeKey KeyOf(const OutcomeReport& report) { return {report.run, report.rank, report.op}; }
@@ -388,4 +388,4 @@ void CheckedBench::CheckDeadline(Ms now, Ms before) {
     problem_ = "a tick before NextDeadline changed NextDeadline";
 }
 
-}  // namespace assay
+}  // namespace assay::core::node

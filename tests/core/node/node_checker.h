@@ -13,7 +13,7 @@
 
 #include "core/node/supervisor.h"
 
-namespace assay {
+namespace assay::core::node {
 
 class NodeChecker {
  public:
@@ -142,4 +142,4 @@ class CheckedBench {
   std::string problem_;
 };
 
-}  // namespace assay
+}  // namespace assay::core::node

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace assay {
+namespace assay::core::node {
 namespace {
 
 constexpr Ms kFaultsMs = 1'800'000;
@@ -309,4 +309,4 @@ void NodeWorld::Meddle() {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::core::node

@@ -16,7 +16,7 @@
 
 #include "tests/core/node/node_checker.h"
 
-namespace assay {
+namespace assay::core::node {
 
 class NodeWorld {
  public:
@@ -109,4 +109,4 @@ class NodeWorld {
   int meddle_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::core::node

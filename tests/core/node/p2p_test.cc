@@ -3,7 +3,8 @@
 
 #include "tests/core/node/rig.h"
 
-using namespace assay;
+using namespace assay::core;
+using namespace assay::core::node;
 
 namespace {
 

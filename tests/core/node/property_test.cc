@@ -9,7 +9,8 @@
 #include "tests/core/node/node_world.h"
 #include "tests/core/node/rig.h"
 
-using namespace assay;
+using namespace assay::core;
+using namespace assay::core::node;
 
 namespace {
 

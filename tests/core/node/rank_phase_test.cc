@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-using namespace assay;
+using namespace assay::core::node;
 
 TEST_CASE("the rank table has each transition once") {
   std::set<std::pair<RankPhase, RankTrigger>> seen;

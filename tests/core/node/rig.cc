@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace assay {
+namespace assay::core::node {
 namespace {
 
 std::string Id(RunId run, std::int32_t rank) {
@@ -45,7 +45,7 @@ Lines Show(const Progress& m) {
 Lines Show(const Outcomes& m) {
   Lines lines;
   for (const OutcomeReport& report : m.reports) {
-    lines.push_back("outcome " + assay::Show(report, false));
+    lines.push_back("outcome " + assay::core::node::Show(report, false));
   }
   return lines;
 }
@@ -137,4 +137,4 @@ Lines Rig::Begin(const Assign& assign) {
   return Say(Start{assign.run});
 }
 
-}  // namespace assay
+}  // namespace assay::core::node

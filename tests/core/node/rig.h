@@ -10,7 +10,7 @@
 
 #include "core/node/supervisor.h"
 
-namespace assay {
+namespace assay::core::node {
 
 using Lines = std::vector<std::string>;
 
@@ -51,7 +51,9 @@ class Rig {
   Lines Safe(RunId run, std::int32_t rank, bool changed = false, std::string detail = "") {
     return Do(DeviceSafe{{run, rank}, changed, std::move(detail)});
   }
-  Lines Ack(RunId run, std::int32_t rank, Op op) { return Say(assay::Ack{{{run, rank, op}}}); }
+  Lines Ack(RunId run, std::int32_t rank, Op op) {
+    return Say(assay::core::Ack{{{run, rank, op}}});
+  }
   // Sends Assign, opens every worker, sends Start. Returns the lines of the last step.
   Lines Begin(const Assign& assign);
 
@@ -62,4 +64,4 @@ class Rig {
   std::int32_t devices_;
 };
 
-}  // namespace assay
+}  // namespace assay::core::node
