@@ -172,46 +172,6 @@ def at_most_100_columns(path, text):
             if len(line) > COLUMNS_MAX and not (path.endswith(CPP) and 'R"' in line)]
 
 
-FUNCTION_LINES_MAX = 70
-# A ratchet: longer functions that were there, by "path: first line", with their length. It may
-# only shrink.
-LONG_FUNCTIONS = {}
-
-
-NOT_A_FUNCTION = re.compile(r"^(inline )?(namespace|struct|class|enum|union|extern|using)\b[^(]*$")
-
-
-def functions_are_short(path, text):
-    """In clang-format's layout a function outside a class begins in the first column, has ) and {
-    before its body, and ends at the next } in the first column."""
-    if not path.startswith("src/") or not path.endswith(CPP):
-        return []
-    found = []
-    head, start, in_body = "", 0, False
-    for number, line in enumerate(code_of(text).split("\n"), 1):
-        line = line.rstrip()
-        if in_body:
-            if line.startswith("}"):
-                name = text.split("\n")[start - 1]
-                allowed = LONG_FUNCTIONS.get(f"{path}: {name}", FUNCTION_LINES_MAX)
-                if number - start + 1 > allowed:
-                    found.append((start, f"{number - start + 1} lines: {name}"))
-                in_body, head = False, ""
-            continue
-        if not head:
-            if not re.match(r"[A-Za-z_\[~:]", line):
-                continue
-            start = number
-        head += line + "\n"
-        if line.endswith("{"):
-            in_body = ")" in head and not line.endswith(("= {", "({", "{{")) \
-                and not NOT_A_FUNCTION.match(head.replace("\n", " "))
-            head = head if in_body else ""
-        elif line.endswith((";", "}", ":")) or not line:
-            head = ""
-    return found
-
-
 def headers_are_guarded(path, text):
     if not path.endswith(".h") or re.search(r"^#pragma once$", text, re.MULTILINE):
         return []
@@ -245,5 +205,4 @@ def logs_through_base_log(path, text):
 
 
 RULES = [core_is_pure, layers_point_one_way, libraries_have_owners, no_locks, nothing_unfinished,
-         at_most_100_columns, functions_are_short, headers_are_guarded, includes_from_the_root,
-         logs_through_base_log]
+         at_most_100_columns, headers_are_guarded, includes_from_the_root, logs_through_base_log]
