@@ -139,6 +139,35 @@ def libraries_have_owners(path, text):
             if re.fullmatch(headers, name) and not owned & set(users)]
 
 
+# Files that are in no namespace of ours: main functions alone, and what replaces or stands for
+# functions of others.
+NO_NAMESPACE = re.compile(r"^(src/main\.cc|src/compat/.*|tests/(main\.cc|build/.*|fuzz/.*))$")
+NAMESPACE = re.compile(r"^(?:inline )?namespace ([\w:]+) \{(.*?)^\}", re.MULTILINE | re.DOTALL)
+DECLARATIONS = re.compile(r"\s*(?:(?:class|struct|enum class) \w+(?: : [\w:]+)?;\s*)*")
+
+
+def namespace_is_the_folder(path, text):
+    """src/core/cluster and tests/core/cluster are assay::core::cluster. Of other namespaces of ours
+    a file may declare types, for a pointer to them; those of others are theirs."""
+    top, _, folder = path.rpartition("/")[0].partition("/")
+    if top not in ("src", "tests") or not path.endswith(CPP) or NO_NAMESPACE.match(path):
+        return []
+    wanted = "::".join(["assay", *folder.split("/")])
+    code = code_of(text)
+    found = [(line_of(text, m.start()), f"namespace {m.group(1)}, not {wanted}")
+             for m in NAMESPACE.finditer(code)
+             if m.group(1) != wanted and m.group(1).split("::")[0] == "assay"
+             and not DECLARATIONS.fullmatch(m.group(2))]
+    found += [(line_of(text, m.start()), f"{m.group(0)}: a header does that to all who include it")
+              for m in re.finditer(r"^ *using namespace [\w:]+", code, re.MULTILINE)
+              if path.endswith(".h")]
+    has_its_own = any(m.group(1) == wanted for m in NAMESPACE.finditer(code))
+    # A program of one file may be its main function, with helpers in an unnamed namespace.
+    if not found and not has_its_own and not re.search(r"^int main\(", code, re.MULTILINE):
+        found.append((1, f"no namespace {wanted}"))
+    return found
+
+
 LOCK = (r"\b(?:std::(?:\w*mutex|lock_guard|unique_lock|scoped_lock|shared_lock"
         r"|condition_variable\w*)|absl::Mutex\w*|pthread_(?:mutex|cond|rwlock|spin)\w*)\b")
 # Files of src/ that may lock, each with its reason.
@@ -204,5 +233,6 @@ def logs_through_base_log(path, text):
     return found
 
 
-RULES = [core_is_pure, layers_point_one_way, libraries_have_owners, no_locks, nothing_unfinished,
-         at_most_100_columns, headers_are_guarded, includes_from_the_root, logs_through_base_log]
+RULES = [core_is_pure, layers_point_one_way, libraries_have_owners, namespace_is_the_folder,
+         no_locks, nothing_unfinished, at_most_100_columns, headers_are_guarded,
+         includes_from_the_root, logs_through_base_log]

@@ -179,6 +179,24 @@ class Rules(unittest.TestCase):
             self.passes(rule, "src/" + path, f"#include {name}\n")
         self.passes(rule, "tests/store/store_test.cc", "#include <sqlite3.h>\n")
 
+    def test_namespace_is_the_folder(self):
+        rule = rules.namespace_is_the_folder
+        good = "namespace assay::core::cluster {\nnamespace {\nint a;\n}  // namespace\n}\n"
+        for path in ("src/core/cluster/runs.cc", "tests/core/cluster/runs_test.cc"):
+            self.passes(rule, path, good)
+            self.passes(rule, path, "namespace grpc {\nclass A;\n}\n\n" + good)
+            self.passes(rule, path, "namespace assay::core {\nclass A;\nstruct B;\n}\n" + good)
+            self.catches(rule, path, "namespace assay {\nint F();\n}\n")
+            self.catches(rule, path, "namespace assay::core {\nclass A {};\n}\n" + good)
+            self.catches(rule, path, "// namespace assay::core::cluster {\nint F();\n")
+            self.catches(rule, path, "namespace {\nint a;\n}\n")
+        self.passes(rule, "tests/simulation/world.h", "namespace assay::simulation {\n}\n")
+        self.passes(rule, "tests/store/child.cc", "namespace {\n}\nint main() {}\n")
+        self.catches(rule, "tests/store/child.cc", "namespace assay {\nint a;\n}\nint main() {}")
+        self.catches(rule, "src/core/cluster/runs.h", good + "using namespace assay::core;\n")
+        self.passes(rule, "src/main.cc", "int main() {}\n")
+        self.passes(rule, "src/compat/new_delete.cc", "void f() {}\n")
+
     def test_no_locks(self):
         rule = rules.no_locks
         for code in ("std::mutex m;", "std::shared_mutex m;", "std::lock_guard g(m);",
