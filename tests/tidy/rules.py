@@ -30,63 +30,142 @@ def matches(pattern, text, what):
     return [(line_of(text, m.start()), what.format(m.group(0))) for m in re.finditer(pattern, text)]
 
 
-# src/core is pure: it may be run on a simulated clock, in one thread, in any order.
-CORE_NEVER = {
+# src/core, with its folders, and src/rank_table are pure: they may run on a simulated clock, in one
+# thread, in any order.
+PURE = ("src/core/", "src/rank_table/")
+PURE_NEVER = {
     "atomic", "barrier", "chrono", "condition_variable", "coroutine", "csignal", "ctime",
     "filesystem", "fstream", "future", "iostream", "istream", "latch", "mutex", "ostream",
     "random", "semaphore", "shared_mutex", "stop_token", "syncstream", "thread", "time.h",
 }
-CORE_MAY_INCLUDE = ("core/", "base/status.h")
-# The JSON parser is for reading rank tables.
-CORE_JSON_FILES = re.compile(r"^src/core/(rank_table|json_)\w*\.(cc|h)$")
-CORE_CALLS = (r"\b(?:std::)?(?:getenv|time|rand|srand|random|clock|clock_gettime|gettimeofday"
+# The headers of base that are as pure: texts, ids and addresses, and no system call.
+PURE_MAY_INCLUDE = ("core/", "rank_table/", "base/ids.h", "base/ip_address.h", "base/status.h",
+                    "base/text.h")
+PURE_CALLS = (r"\b(?:std::)?(?:getenv|time|rand|srand|random|clock|clock_gettime|gettimeofday"
               r"|printf|fprintf|puts|fopen|usleep|sleep|nanosleep)\s*\(")
 
 
 def core_is_pure(path, text):
-    if not path.startswith("src/core/") or not path.endswith(CPP):
+    if not path.startswith(PURE) or not path.endswith(CPP):
         return []
     found = []
     for line, quoted, name in includes(text):
         if quoted:
-            bad = not name.startswith(CORE_MAY_INCLUDE)
-        elif name.startswith("nlohmann/"):
-            bad = not CORE_JSON_FILES.match(path)
+            bad = not name.startswith(PURE_MAY_INCLUDE)
         else:  # of the standard library alone: names without a folder or .h
-            bad = name in CORE_NEVER or "/" in name or name.endswith(".h")
+            bad = name in PURE_NEVER or "/" in name or name.endswith(".h")
         if bad:
-            found.append((line, f"core includes {name}"))
-    return found + matches(r"(?<![\w.>:])" + CORE_CALLS, code_of(text), "core calls {}")
+            found.append((line, f"{folder_of(path)} includes {name}"))
+    return found + matches(r"(?<![\w.>:])" + PURE_CALLS, code_of(text), "pure code calls {}")
 
 
-# folder -> folders that it may not include from.
-LAYERS = {
-    "base": ("core", "lockfree", "store", "wire", "driver", "agent", "coordinator", "cli"),
-    "lockfree": ("store", "wire", "driver", "agent", "coordinator", "cli"),
-    "store": ("wire", "driver", "agent", "coordinator", "cli"),
-    "wire": ("store", "driver", "agent", "coordinator", "cli"),
-    "driver": ("store", "agent", "coordinator", "cli"),
-    "agent": ("coordinator", "cli"),
-    "coordinator": ("agent", "driver", "cli"),
-    "cli": ("agent", "coordinator", "driver", "store"),
+# Folder of src -> what its files may include beside their own folder: folders, and single headers
+# where the rest of that folder is not meant. A folder that is not named here may include nothing.
+# Sub-folders are folders: "core" does not allow "core/node".
+MAY_INCLUDE = {
+    "base": (),
+    "base/process": ("base",),
+    "rank_table": ("base",),
+    "core": ("base", "rank_table"),
+    # Coordinator's half and agent's half of the core. Neither knows the other.
+    "core/cluster": ("base", "core"),
+    "core/node": ("base", "core"),
+    "lockfree": ("base",),
+    # The spool keeps the state of an agent's core.
+    "store": ("base", "rank_table", "core", "core/node"),
+    "wire": ("base", "core"),
+    # driver.cc makes the drivers; they know its interface alone.
+    "driver": ("base", "core", "driver/host", "driver/sim"),
+    "driver/host": ("base", "core", "driver"),
+    "driver/sim": ("base", "driver"),
+    "agent": ("base", "base/process", "core", "core/node", "lockfree", "store", "wire", "driver"),
+    # Of the store only the interface that the loop commits to.
+    "control": ("base", "core", "core/cluster", "lockfree", "store/storage.h"),
+    "rpc": ("base", "core", "lockfree", "wire", "control"),
+    # Queries read the database; commands go through control.
+    "rpc/admin": ("base", "rank_table", "core", "store/queries.h", "wire", "control", "rpc"),
+    "jobs_directory": ("base", "rank_table", "core", "lockfree", "control"),
+    # Puts the role together. Its core is configured here.
+    "coordinator": ("base", "core/cluster", "store", "wire", "control", "rpc", "rpc/admin",
+                    "jobs_directory"),
+    # A flag's value can be an address.
+    "cli/flags": ("base", "cli/address.h"),
+    "cli": ("base", "rank_table", "core", "cli/flags"),
+    "cli/watch": ("base", "rank_table", "cli"),
+    # What puts the roles together knows them all.
+    "roles": ("base", "driver", "agent", "coordinator", "cli", "cli/flags"),
+    # main.cc
+    "": ("cli", "roles"),
 }
 
 
-# Where the roles are put together: file -> folders that it may include from all the same.
-WIRING = {
-    "src/cli/daemon.cc": ("agent", "coordinator", "driver"),
-    "src/cli/worker_command.cc": ("driver",),
-}
+def folder_of(name):
+    """The folder, from src/, of a file of src or of an included header."""
+    return name.removeprefix("src/").rpartition("/")[0]
 
 
 def layers_point_one_way(path, text):
-    parts = path.split("/")
-    allowed = WIRING.get(path, ())
-    if parts[0] != "src" or len(parts) < 3 or not path.endswith(CPP):
+    if not path.startswith("src/") or not path.endswith(CPP):
         return []
-    return [(line, f"{parts[1]} includes {name}") for line, quoted, name in includes(text)
-            if quoted and name.split("/")[0] in LAYERS.get(parts[1], ())
-            and name.split("/")[0] not in allowed]
+    folder = folder_of(path)
+    allowed = MAY_INCLUDE.get(folder, ())
+    return [(line, f"{folder or 'main.cc'} includes {name}") for line, quoted, name
+            in includes(text) if quoted and "/" in name and name not in allowed
+            and folder_of(name) not in (folder, *allowed)]
+
+
+# (which headers, which files of src may include them). A folder ends with /, without its
+# sub-folders; a name without its ending is both the header and the .cc.
+GRPC_FOLDERS = ("wire/", "rpc/", "rpc/admin/", "coordinator/", "cli/client", "cli/watch/job_feed",
+                "agent/link")
+OWNERS = (
+    (r"sqlite3\.h", ("store/",)),
+    (r"(grpc|grpcpp|google/protobuf|absl)/.*", GRPC_FOLDERS),
+    (r".*\.pb\.h", ("wire/", "rpc/", "rpc/admin/", "cli/", "cli/watch/", "agent/link")),
+    (r"nlohmann/.*", ("store/text_list", "cli/output")),
+    (r"CLI/.*", ("cli/flags/flags",)),
+    (r"Eigen/.*", ("driver/host/kernel_level",)),
+    (r"(.*/)?(concurrentqueue|lightweightsemaphore)\.h", ("lockfree/queue",)),
+    (r"mimalloc.*", ("compat/",)),
+)
+
+
+def libraries_have_owners(path, text):
+    if not path.startswith("src/") or not path.endswith(CPP):
+        return []
+    owned = {folder_of(path) + "/", path.removeprefix("src/").rpartition(".")[0]}
+    return [(line, f"{path.removeprefix('src/')} includes {name}: its users are {', '.join(users)}")
+            for line, _, name in includes(text) for headers, users in OWNERS
+            if re.fullmatch(headers, name) and not owned & set(users)]
+
+
+# Files that are in no namespace of ours: main functions alone, and what replaces or stands for
+# functions of others.
+NO_NAMESPACE = re.compile(r"^(src/main\.cc|src/compat/.*|tests/(main\.cc|build/.*|fuzz/.*))$")
+NAMESPACE = re.compile(r"^(?:inline )?namespace ([\w:]+) \{(.*?)^\}", re.MULTILINE | re.DOTALL)
+DECLARATIONS = re.compile(r"\s*(?:(?:class|struct|enum class) \w+(?: : [\w:]+)?;\s*)*")
+
+
+def namespace_is_the_folder(path, text):
+    """src/core/cluster and tests/core/cluster are assay::core::cluster. Of other namespaces of ours
+    a file may declare types, for a pointer to them; those of others are theirs."""
+    top, _, folder = path.rpartition("/")[0].partition("/")
+    if top not in ("src", "tests") or not path.endswith(CPP) or NO_NAMESPACE.match(path):
+        return []
+    wanted = "::".join(["assay", *folder.split("/")])
+    code = code_of(text)
+    found = [(line_of(text, m.start()), f"namespace {m.group(1)}, not {wanted}")
+             for m in NAMESPACE.finditer(code)
+             if m.group(1) != wanted and m.group(1).split("::")[0] == "assay"
+             and not DECLARATIONS.fullmatch(m.group(2))]
+    found += [(line_of(text, m.start()), f"{m.group(0)}: a header does that to all who include it")
+              for m in re.finditer(r"^ *using namespace [\w:]+", code, re.MULTILINE)
+              if path.endswith(".h")]
+    has_its_own = any(m.group(1) == wanted for m in NAMESPACE.finditer(code))
+    # A program of one file may be its main function, with helpers in an unnamed namespace.
+    if not found and not has_its_own and not re.search(r"^int main\(", code, re.MULTILINE):
+        found.append((1, f"no namespace {wanted}"))
+    return found
 
 
 LOCK = (r"\b(?:std::(?:\w*mutex|lock_guard|unique_lock|scoped_lock|shared_lock"
@@ -122,46 +201,6 @@ def at_most_100_columns(path, text):
             if len(line) > COLUMNS_MAX and not (path.endswith(CPP) and 'R"' in line)]
 
 
-FUNCTION_LINES_MAX = 70
-# A ratchet: longer functions that were there, by "path: first line", with their length. It may
-# only shrink.
-LONG_FUNCTIONS = {}
-
-
-NOT_A_FUNCTION = re.compile(r"^(inline )?(namespace|struct|class|enum|union|extern|using)\b[^(]*$")
-
-
-def functions_are_short(path, text):
-    """In clang-format's layout a function outside a class begins in the first column, has ) and {
-    before its body, and ends at the next } in the first column."""
-    if not path.startswith("src/") or not path.endswith(CPP):
-        return []
-    found = []
-    head, start, in_body = "", 0, False
-    for number, line in enumerate(code_of(text).split("\n"), 1):
-        line = line.rstrip()
-        if in_body:
-            if line.startswith("}"):
-                name = text.split("\n")[start - 1]
-                allowed = LONG_FUNCTIONS.get(f"{path}: {name}", FUNCTION_LINES_MAX)
-                if number - start + 1 > allowed:
-                    found.append((start, f"{number - start + 1} lines: {name}"))
-                in_body, head = False, ""
-            continue
-        if not head:
-            if not re.match(r"[A-Za-z_\[~:]", line):
-                continue
-            start = number
-        head += line + "\n"
-        if line.endswith("{"):
-            in_body = ")" in head and not line.endswith(("= {", "({", "{{")) \
-                and not NOT_A_FUNCTION.match(head.replace("\n", " "))
-            head = head if in_body else ""
-        elif line.endswith((";", "}", ":")) or not line:
-            head = ""
-    return found
-
-
 def headers_are_guarded(path, text):
     if not path.endswith(".h") or re.search(r"^#pragma once$", text, re.MULTILINE):
         return []
@@ -194,5 +233,6 @@ def logs_through_base_log(path, text):
     return found
 
 
-RULES = [core_is_pure, layers_point_one_way, no_locks, nothing_unfinished, at_most_100_columns,
-         functions_are_short, headers_are_guarded, includes_from_the_root, logs_through_base_log]
+RULES = [core_is_pure, layers_point_one_way, libraries_have_owners, namespace_is_the_folder,
+         no_locks, nothing_unfinished, at_most_100_columns, headers_are_guarded,
+         includes_from_the_root, logs_through_base_log]
