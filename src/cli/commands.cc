@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 
+#include "cli/watch/watch_command.h"
+
 namespace assay::cli {
 
 const std::vector<Command>& Commands() {
@@ -10,7 +12,7 @@ const std::vector<Command>& Commands() {
       {"job show", "show a job and where its ranks run", JobShow},
       {"job delete", "delete a job; its results stay", JobDelete},
       {"job check", "validate a rank table without a coordinator", JobCheck},
-      {"watch jobs", "watch the states of the jobs", WatchJobs},
+      {"watch jobs", "watch the states of the jobs", watch::WatchJobs},
       {"stress", "stress-test the devices of a job", Stress},
       {"run list", "list stress tests", RunList},
       {"run show", "show a stress test and its results", RunShow},

@@ -25,7 +25,6 @@ int JobList(Args args);
 int JobShow(Args args);
 int JobDelete(Args args);
 int JobCheck(Args args);
-int WatchJobs(Args args);
 int Stress(Args args);
 int RunList(Args args);
 int RunShow(Args args);

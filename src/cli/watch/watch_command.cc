@@ -1,3 +1,5 @@
+#include "cli/watch/watch_command.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,7 +17,6 @@
 #include "base/text.h"
 #include "base/wall_clock.h"
 #include "cli/client.h"
-#include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/table.h"
