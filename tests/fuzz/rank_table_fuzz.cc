@@ -14,9 +14,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const assay::rank_table::TableReading reading = assay::ReadRankTable(text, "fuzz");
-  std::string broken = assay::BrokenInvariant(reading);
-  if (broken.empty()) broken = assay::BrokenHcclJson(text, reading);
+  const assay::rank_table::TableReading reading = assay::rank_table::ReadRankTable(text, "fuzz");
+  std::string broken = assay::rank_table::BrokenInvariant(reading);
+  if (broken.empty()) broken = assay::rank_table::BrokenHcclJson(text, reading);
   if (!broken.empty()) {
     std::fprintf(stderr, "broken: %s\n%s\n", broken.c_str(), reading.error.c_str());
     std::abort();
