@@ -406,7 +406,7 @@ class WithCoordinator(unittest.TestCase):
         self.assertEqual(
             {(r['outcome'], r['detail']) for r in shown['results']}, {('not_run', 'cancelled')}
         )
-        self.assertIn('has ended', bench.run('run', 'cancel', str(run)).stderr)
+        self.assertIn('has already ended', bench.run('run', 'cancel', str(run)).stderr)
 
     def test_a_wait_goes_on_through_a_restart(self):
         bench = self.bench

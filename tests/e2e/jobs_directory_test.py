@@ -109,7 +109,7 @@ class JobsDirectory(unittest.TestCase):
             [tuple(words.values())],
         )
         self.write('j', json.dumps({**json.loads(table()), 'assay': {'nam': 'x'}}))
-        self.said(self.path('j') + ': line 1: assay.nam is unknown')
+        self.said(self.path('j') + ': line 1: assay.nam is not a known field')
         self.wait_for(j=('running', 2))
 
     def test_a_file_written_in_two_halves_is_no_broken_one(self):

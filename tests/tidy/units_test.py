@@ -12,14 +12,14 @@ import source_tree
 UNITS = ("assay-coordinator.service", "assay-agent.service")
 
 
-def service(text):
-    """The [Service] section: key -> values, in order."""
+def section_of(text, wanted):
+    """The section `wanted` of a unit: key -> values, in order."""
     values = {}
     section = ""
     for line in text.splitlines():
         if line.startswith("["):
             section = line
-        elif section == "[Service]" and "=" in line and not line.startswith("#"):
+        elif section == wanted and "=" in line and not line.startswith("#"):
             key, value = line.split("=", 1)
             values.setdefault(key, []).append(value)
     return values
@@ -31,8 +31,8 @@ def seconds(text):
 
 class Units(unittest.TestCase):
 
-    def read(self, name):
-        return service(source_tree.read(f"systemd/{name}"))
+    def read(self, name, wanted="[Service]"):
+        return section_of(source_tree.read(f"systemd/{name}"), wanted)
 
     def test_valid(self):
         program = shutil.which("systemd-analyze")
@@ -50,9 +50,11 @@ class Units(unittest.TestCase):
                                         check=False)
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
 
-    def test_always_back(self):
+    def test_restarts_without_limit(self):
         for name in UNITS:
-            self.assertEqual(self.read(name)["Restart"], ["always"])
+            with self.subTest(name):
+                self.assertEqual(self.read(name)["Restart"], ["always"])
+                self.assertEqual(self.read(name, "[Unit]")["StartLimitIntervalSec"], ["0"])
 
     def test_a_stop_waits_for_the_tests_under_way(self):
         agent = self.read("assay-agent.service")
