@@ -15,7 +15,7 @@
 #include "lockfree/fanout_pool.h"
 #include "lockfree/outbox.h"
 
-namespace assay::locked {
+namespace assay::bench::locked {
 
 template <class T>
 class Mailbox {
@@ -188,4 +188,4 @@ class Outbox {
   std::deque<Message> messages_;
 };
 
-}  // namespace assay::locked
+}  // namespace assay::bench::locked

@@ -19,7 +19,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-namespace assay::model {
+namespace assay::lockfree::model {
 namespace {
 
 constexpr std::size_t kStackBytes = 256 * 1024;
@@ -375,4 +375,4 @@ Findings Explore(const std::function<void(Scenario*)>& set_up) {
   return findings;
 }
 
-}  // namespace assay::model
+}  // namespace assay::lockfree::model

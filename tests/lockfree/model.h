@@ -33,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay::model {
+namespace assay::lockfree::model {
 
 constexpr std::size_t kThreadsMax = 6;
 
@@ -398,4 +398,4 @@ class Event : public Shared {
   Clock released_;
 };
 
-}  // namespace assay::model
+}  // namespace assay::lockfree::model

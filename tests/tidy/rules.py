@@ -90,7 +90,8 @@ MAY_INCLUDE = {
                     "jobs_directory"),
     # A flag's value can be an address.
     "cli/flags": ("base", "cli/address.h"),
-    "cli": ("base", "rank_table", "core", "cli/flags"),
+    # The table of commands names the one of cli/watch.
+    "cli": ("base", "rank_table", "core", "cli/flags", "cli/watch/watch_command.h"),
     "cli/watch": ("base", "rank_table", "cli"),
     # What puts the roles together knows them all.
     "roles": ("base", "driver", "agent", "coordinator", "cli", "cli/flags"),
@@ -139,16 +140,16 @@ def libraries_have_owners(path, text):
             if re.fullmatch(headers, name) and not owned & set(users)]
 
 
-# Files that are in no namespace of ours: main functions alone, and what replaces or stands for
-# functions of others.
+# Files without a namespace of ours: those that hold only a main function, and those that replace
+# functions of other libraries.
 NO_NAMESPACE = re.compile(r"^(src/main\.cc|src/compat/.*|tests/(main\.cc|build/.*|fuzz/.*))$")
 NAMESPACE = re.compile(r"^(?:inline )?namespace ([\w:]+) \{(.*?)^\}", re.MULTILINE | re.DOTALL)
 DECLARATIONS = re.compile(r"\s*(?:(?:class|struct|enum class) \w+(?: : [\w:]+)?;\s*)*")
 
 
 def namespace_is_the_folder(path, text):
-    """src/core/cluster and tests/core/cluster are assay::core::cluster. Of other namespaces of ours
-    a file may declare types, for a pointer to them; those of others are theirs."""
+    """src/core/cluster and tests/core/cluster are assay::core::cluster. A file may declare types of
+    our other namespaces, for pointers to them. Namespaces that are not ours are not checked."""
     top, _, folder = path.rpartition("/")[0].partition("/")
     if top not in ("src", "tests") or not path.endswith(CPP) or NO_NAMESPACE.match(path):
         return []
@@ -157,13 +158,16 @@ def namespace_is_the_folder(path, text):
     found = [(line_of(text, m.start()), f"namespace {m.group(1)}, not {wanted}")
              for m in NAMESPACE.finditer(code)
              if m.group(1) != wanted and m.group(1).split("::")[0] == "assay"
+             and not m.group(1).startswith(wanted + "::")
              and not DECLARATIONS.fullmatch(m.group(2))]
     found += [(line_of(text, m.start()), f"{m.group(0)}: a header does that to all who include it")
               for m in re.finditer(r"^ *using namespace [\w:]+", code, re.MULTILINE)
               if path.endswith(".h")]
-    has_its_own = any(m.group(1) == wanted for m in NAMESPACE.finditer(code))
-    # A program of one file may be its main function, with helpers in an unnamed namespace.
-    if not found and not has_its_own and not re.search(r"^int main\(", code, re.MULTILINE):
+    has_its_own = any(m.group(1).startswith(wanted) for m in NAMESPACE.finditer(code))
+    # Test cases and main functions need none: what they need lies in an unnamed namespace.
+    is_program = re.search(r"^int main\(", code, re.MULTILINE)
+    needs_its_own = path.endswith(".h") or (top == "src" and not is_program)
+    if not found and not has_its_own and needs_its_own:
         found.append((1, f"no namespace {wanted}"))
     return found
 
@@ -189,8 +193,37 @@ def nothing_unfinished(path, text):
     return matches(UNFINISHED, text, "{}: finish it, or open an issue")
 
 
+# Words that make a reader stumble, each with the standard term. Comments and documents only: names
+# and texts of tests are free. docs/wire.md quotes others.
+STUMBLING = {
+    r"anew": "again", r"for ever": "forever, or never stops", r"in vain": "without success",
+    r"is no news": "unchanged", r"(?:is|was|are|were|be) told": "send, notify, report",
+    r"(?:is|was|are) said": "log, report, state", r"(?:is|was|are) looked at": "check, read, scan",
+    r"(?:is|was|are) heard": "receive", r"nobody|somebody|everybody|whoever|to whom":
+        "the caller, client, agent, subscriber ...", r"whence": "from which",
+}
+STUMBLING_WORD = re.compile(r"\b(?:" + "|".join(f"(?:{word})" for word in STUMBLING) + r")\b", re.I)
+COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|(?://|#(?!include)|--)[^\n]*')
+
+
+def plain_words(path, text):
+    """Comments of code and whole documents; the match names the standard term."""
+    if path == "docs/wire.md" or path.startswith(("tests/", "subprojects/")):
+        return []
+    if path.endswith(".md"):
+        prose = [(m.start(), m.group(0)) for m in re.finditer(r"[^\n]+", text)]
+    elif path.endswith(CPP + (".proto", ".sql", ".build")):
+        prose = [(m.start(), m.group(0)) for m in COMMENT.finditer(text)
+                 if not m.group(0).startswith('"')]
+    else:
+        return []
+    return [(line_of(text, start), f"{m.group(0)}: write " + next(
+        term for word, term in STUMBLING.items() if re.fullmatch(word, m.group(0), re.I)))
+            for start, line in prose for m in STUMBLING_WORD.finditer(line)]
+
+
 COLUMNS_MAX = 100
-# Prose is wrapped by whoever reads it; a text of the wire stands in a raw string as it is.
+# Prose in documents wraps by itself. A raw string holds a wire text unchanged.
 COLUMNS_OF = CPP + (".py", ".js", ".mjs", ".proto", ".sql", ".sh", ".build", ".txt", ".service")
 
 
@@ -218,7 +251,7 @@ def includes_from_the_root(path, text):
                            or ("/" not in name and not name.endswith(GENERATED)))]
 
 
-# Who may write to the standard streams: whoever talks to a person. The rest logs (base/log.h).
+# Files that may write to the standard streams: those that talk to a person. All others log.
 STREAM_FILES = re.compile(r"^src/(main\.cc|cli/.*|base/log\.cc)$")
 
 
@@ -234,5 +267,5 @@ def logs_through_base_log(path, text):
 
 
 RULES = [core_is_pure, layers_point_one_way, libraries_have_owners, namespace_is_the_folder,
-         no_locks, nothing_unfinished, at_most_100_columns, headers_are_guarded,
+         no_locks, nothing_unfinished, plain_words, at_most_100_columns, headers_are_guarded,
          includes_from_the_root, logs_through_base_log]

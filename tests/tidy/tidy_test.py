@@ -188,8 +188,10 @@ class Rules(unittest.TestCase):
             self.passes(rule, path, "namespace assay::core {\nclass A;\nstruct B;\n}\n" + good)
             self.catches(rule, path, "namespace assay {\nint F();\n}\n")
             self.catches(rule, path, "namespace assay::core {\nclass A {};\n}\n" + good)
-            self.catches(rule, path, "// namespace assay::core::cluster {\nint F();\n")
-            self.catches(rule, path, "namespace {\nint a;\n}\n")
+        for text in ("// namespace assay::core::cluster {\nint F();\n", "namespace {\nint a;\n}\n"):
+            self.catches(rule, "src/core/cluster/runs.cc", text)
+            self.catches(rule, "tests/core/cluster/rig.h", text)
+            self.passes(rule, "tests/core/cluster/runs_test.cc", text)
         self.passes(rule, "tests/simulation/world.h", "namespace assay::simulation {\n}\n")
         self.passes(rule, "tests/store/child.cc", "namespace {\n}\nint main() {}\n")
         self.catches(rule, "tests/store/child.cc", "namespace assay {\nint a;\n}\nint main() {}")
@@ -209,6 +211,15 @@ class Rules(unittest.TestCase):
         rule = rules.nothing_unfinished
         self.catches(rule, "docs/a.md", "TO" + "DO: later\nFIX" + "ME\nX" + "XX\n", 3)
         self.passes(rule, "docs/a.md", "a mktemp of XXXXXX, TODOS\n")
+
+    def test_plain_words(self):
+        rule = rules.plain_words
+        self.catches(rule, "src/a.cc", "// It is told that nobody waits.\nint a;  // anew\n", 3)
+        self.catches(rule, "docs/a.md", "It is looked at again.\n")
+        self.catches(rule, "proto/a.proto", "// Whoever attaches.\n")
+        self.passes(rule, "src/a.cc", 'auto nobody = "is said";  // renewed\n')
+        self.passes(rule, "tests/a.cc", "// nobody\n")
+        self.passes(rule, "docs/wire.md", "is told\n")
 
     def test_at_most_100_columns(self):
         rule = rules.at_most_100_columns
