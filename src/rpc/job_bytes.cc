@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string_view>
 
 #include "job.pb.h"
+#include "rank_table/hccl_json.h"
 
 namespace assay::rpc {
 namespace {
@@ -49,16 +51,41 @@ control::EncodedMessage Message(const std::vector<grpc::Slice>& slices) {
 
 std::string SecondsText(core::Ms time) { return std::to_string(time / 1000); }
 
+bool HasEnded(const core::Signal& signal) {
+  return signal.deleted || signal.state == core::JobState::kComplete ||
+         signal.state == core::JobState::kFailed;
+}
+
+// ClusterD's FdAgent keys jobs by namespace and name, so a job without a name gets one.
+const std::string& NameOf(const core::Signal& signal) {
+  return signal.job.name.empty() ? signal.job.id : signal.job.name;
+}
+
+// ClusterD sets the status to failed when it deletes a job that is not complete.
+core::JobState StateOf(const core::Signal& signal) {
+  if (!signal.deleted || signal.state == core::JobState::kComplete) return signal.state;
+  return core::JobState::kFailed;
+}
+
+// The rank table to send, or null for the fixed text of a table that is not ready. FdAgent parses
+// HcclJson of every signal and skips the signal if it cannot: with an empty text, a job whose end is
+// reported would live on there (docs/wire.md 10). A pending job has no table that others may use.
+const std::shared_ptr<const std::string>* TableOf(const core::Signal& signal) {
+  const bool pending = !signal.deleted && signal.state == core::JobState::kPending;
+  if (pending || (HasEnded(signal) && signal.hccl->empty())) return nullptr;
+  return &signal.hccl;
+}
+
 // The fields before HcclJson. Their bytes, then HcclJson's, then those of FieldsAfter form the
 // message.
 job::JobSummarySignal FieldsBefore(const core::Signal& signal, const std::string& uuid) {
   job::JobSummarySignal fields;
   fields.set_uuid(uuid);
   fields.set_jobid(signal.job.id);
-  fields.set_jobname(signal.job.name);
+  fields.set_jobname(NameOf(signal));
   fields.set_namespace_(signal.job.name_space);
   fields.set_framework(signal.job.framework);
-  fields.set_jobstatus(std::string(Name(signal.state)));
+  fields.set_jobstatus(std::string(Name(StateOf(signal))));
   fields.set_time(SecondsText(signal.created));
   fields.set_cmindex("0");
   fields.set_total("1");
@@ -67,9 +94,7 @@ job::JobSummarySignal FieldsBefore(const core::Signal& signal, const std::string
 
 job::JobSummarySignal FieldsAfter(const core::Signal& signal) {
   job::JobSummarySignal fields;
-  const bool over = signal.deleted || signal.state == core::JobState::kComplete ||
-                    signal.state == core::JobState::kFailed;
-  if (over && signal.ended != 0) fields.set_deletetime(SecondsText(signal.ended));
+  if (HasEnded(signal) && signal.ended != 0) fields.set_deletetime(SecondsText(signal.ended));
   if (signal.job.framework == "pytorch" || signal.job.framework.empty()) {
     fields.set_sharedtorip(signal.job.shared_tor_ip);
     fields.set_masteraddr(signal.job.master_addr);
@@ -83,14 +108,21 @@ job::JobSummarySignal FieldsAfter(const core::Signal& signal) {
 control::EncodedMessage EncodeJobSignal(const core::Signal& signal, const std::string& uuid) {
   const std::string before = FieldsBefore(signal, uuid).SerializeAsString();
   const std::string after = FieldsAfter(signal).SerializeAsString();
-  const std::string& table = *signal.hccl;
-  const grpc::Slice header = Header(job::JobSummarySignal::kHcclJsonFieldNumber, table.size());
-  const bool fits = before.size() + header.size() + table.size() + after.size() <= kSignalBytesMax;
+  const std::shared_ptr<const std::string>* const shared = TableOf(signal);
+  std::string_view table = rank_table::kHcclInitializing;
+  if (shared != nullptr) table = **shared;
+  grpc::Slice header = Header(job::JobSummarySignal::kHcclJsonFieldNumber, table.size());
+  bool fits = before.size() + header.size() + table.size() + after.size() <= kSignalBytesMax;
+  if (!fits && HasEnded(signal)) {
+    table = rank_table::kHcclInitializing;
+    header = Header(job::JobSummarySignal::kHcclJsonFieldNumber, table.size());
+    fits = true;
+  }
   std::vector<grpc::Slice> slices;
   if (fits && table.size() >= kSharedTableBytes) {
     slices.emplace_back(before);
     slices.push_back(header);
-    slices.push_back(Shared(signal.hccl));
+    slices.push_back(Shared(*shared));
     slices.emplace_back(after);
   } else {
     std::string all = before;

@@ -234,8 +234,8 @@ TEST_CASE("subscribers get the present jobs, then every change, the same with bo
   }
   // Both streams keep up: nothing is conflated, and the bytes are equal.
   const std::vector<std::string> expected = {
-      "gone delete running",  "job-1 add running", "job-2 add pending",    "job-1 add complete",
-      "job-2 delete pending", "job-2 add running", "job-1 delete complete"};
+      "gone delete failed",  "job-1 add running", "job-2 add pending",    "job-1 add complete",
+      "job-2 delete failed", "job-2 add running", "job-1 delete complete"};
   for (const Seen* seen : {&signals.seen, &lists.seen}) {
     std::vector<std::string> told;
     for (const JobSummarySignal& signal : seen->all) {
@@ -263,7 +263,7 @@ TEST_CASE("after a restart subscribers subscribe again and get the current state
     REQUIRE(client.SetState("job-1", "failed").ok());
     REQUIRE(client.Delete("job-2").ok());
     REQUIRE(
-        signals.ReadUntil([](const Seen& seen) { return seen.Is("job-2", "running", "delete"); }));
+        signals.ReadUntil([](const Seen& seen) { return seen.Is("job-2", "failed", "delete"); }));
     bed.Restart();
     CHECK(signals.Finish().error_code() == grpc::StatusCode::UNAVAILABLE);
   }
@@ -273,7 +273,7 @@ TEST_CASE("after a restart subscribers subscribe again and get the current state
   REQUIRE(client.Apply("job-3", Table(1, 1)).ok());
   REQUIRE(signals.ReadUntil([](const Seen& seen) { return seen.Is("job-3", "running"); }));
   CHECK(signals.seen.Is("job-1", "failed"));
-  CHECK(signals.seen.Is("job-2", "running", "delete"));
+  CHECK(signals.seen.Is("job-2", "failed", "delete"));
   CHECK(signals.seen.all.size() == 3);
 }
 
@@ -294,7 +294,7 @@ TEST_CASE("a reader that pauses is conflated, never ended, and gets the final st
   bool stored = true;
   for (int round = 0; round < kRounds; ++round) {
     for (int j = 0; j < kJobs; ++j) {
-      stored = client.SetState(name(j), round % 2 == 0 ? "pending" : "running").ok() && stored;
+      stored = client.SetState(name(j), round % 2 == 0 ? "failed" : "running").ok() && stored;
     }
   }
   for (int j = 0; j < kJobs; j += 2) stored = client.Delete(name(j)).ok() && stored;
@@ -305,7 +305,8 @@ TEST_CASE("a reader that pauses is conflated, never ended, and gets the final st
   REQUIRE(paused_lists.ReadUntil(last));
   for (const Seen* seen : {&quick.seen, &paused.seen, &paused_lists.seen}) {
     for (int j = 0; j < kJobs; ++j) {
-      CHECK(seen->Is(name(j), "running", j % 2 == 0 ? "delete" : "add"));
+      CHECK((j % 2 == 0 ? seen->Is(name(j), "failed", "delete")
+                        : seen->Is(name(j), "running", "add")));
     }
   }
   for (const Seen* seen : {&paused.seen, &paused_lists.seen}) {

@@ -114,7 +114,7 @@ test('a newer stream of an id replaces the older one', async () => {
     bench.apply('replaced', {'r-a': [0]});
     await newer.hears('replaced', 'add running');
     remove('replaced');
-    await newer.hears('replaced', 'delete running');
+    await newer.hears('replaced', 'delete failed');
     newer.close();
   }
 });
@@ -154,7 +154,7 @@ test('first every present job and those deleted lately', async () => {
   remove('gone');
   for (const method of [single, list]) {
     const follower = await Follower.open({method});
-    await follower.hears('gone', 'delete running');  // the last change
+    await follower.hears('gone', 'delete failed');  // the last change
     assert.deepEqual(follower.told('present-1'), ['add running']);
     assert.deepEqual(follower.told('present-2'), ['add pending']);
     assert.deepEqual(follower.told('present-3'), ['add failed']);
@@ -177,11 +177,11 @@ test('then every change in its order', async () => {
     setState(job, 'running');
     bench.apply(job, {'c-c': [7]}, ...named);
     remove(job);
-    await follower.hears(job, 'delete running');
+    await follower.hears(job, 'delete failed');
     const signals = follower.of(job);
     assert.deepEqual(signals.map(text),
                      ['add pending', 'add running', 'add complete', 'add failed', 'add running',
-                      'add running', 'delete running']);
+                      'add running', 'delete failed']);
     for (const signal of signals) {
       const {jobId, jobName, namespace, frameWork, cmIndex, total, sid, time} = signal;
       assert.deepEqual([jobId, jobName, namespace, frameWork, cmIndex, total, sid],
@@ -238,7 +238,7 @@ test('deleted and applied again are two lives', async () => {
     bench.apply('lives', {'l-a': [0]});
   }
   setState('lives', 'complete');
-  const expected = [...Array(3).fill(['add running', 'delete running']).flat(), 'add running',
+  const expected = [...Array(3).fill(['add running', 'delete failed']).flat(), 'add running',
                     'add complete'];
   for (const follower of followers) {
     await follower.hears('lives', 'add complete');
@@ -270,7 +270,7 @@ test('every subscriber gets the same bytes and both methods the same signals', a
     setState('bytes', 'running');
   }
   remove('bytes');
-  for (const follower of all) await follower.hears('bytes', 'delete running');
+  for (const follower of all) await follower.hears('bytes', 'delete failed');
   const bytesOf = (follower) => follower.heard.messages
       .map((message, i) => ({message, bytes: follower.heard.bytes[i].toString('hex')}))
       // Without the snapshot of a list, which is serialised for each subscriber.
@@ -313,7 +313,7 @@ test('lists are paged and later changes are lists of one', async () => {
     setState('job-7', 'complete', other);
     await follower.hears('job-7', 'add complete');
     remove('job-8', other);
-    await follower.hears('job-8', 'delete running');
+    await follower.hears('job-8', 'delete failed');
     const later = follower.heard.messages.slice(pages.length);
     assert.deepEqual(later.map((one) => [one.JobTotalNum, one.jobSummarySignals.length]),
                      [[1, 1], [1, 1]]);
@@ -396,7 +396,7 @@ test('after a kill the old id is unknown and the truth comes again', async () =>
     const old = await Follower.open({at: other});
     setState('ends', 'failed', other);
     remove('goes', other);
-    await old.hears('goes', 'delete running');
+    await old.hears('goes', 'delete failed');
     await other.kill(served);
     assert.equal((await old.heard.end).code, grpc.status.UNAVAILABLE);
     served = await other.startCoordinator();
@@ -409,7 +409,7 @@ test('after a kill the old id is unknown and the truth comes again', async () =>
       const back = await Follower.open({method, at: other});
       await until('all three', () => back.signals().length === 3);
       assert.deepEqual(['stays', 'ends', 'goes'].map((job) => back.told(job)),
-                       [['add running'], ['add failed'], ['delete running']]);
+                       [['add running'], ['add failed'], ['delete failed']]);
       for (const job of ['stays', 'ends', 'goes']) {
         const [then, now] = [old.last(job), back.last(job)];
         assert.notEqual(now.uuid, then.uuid);

@@ -158,7 +158,7 @@ class Clients(Suite):
             self.bench.apply('replaced', {'r-a': [0]})
             newer.hears('replaced', 'add running')
             self.remove('replaced')
-            newer.hears('replaced', 'delete running')
+            newer.hears('replaced', 'delete failed')
 
     def test_of_many_streams_of_an_id_one_stays(self):
         client = self.register('CCAgent').clientId
@@ -222,7 +222,7 @@ class Signals(Suite):
         self.remove('gone')
         for method in (SINGLE, LIST):
             follower = self.follow(method=method)
-            gone = follower.hears('gone', 'delete running')  # the last change
+            gone = follower.hears('gone', 'delete failed')  # the last change
             self.assertEqual(follower.told('present-1'), ['add running'])
             self.assertEqual(follower.told('present-2'), ['add pending'])
             self.assertEqual(follower.told('present-3'), ['add failed'])
@@ -258,12 +258,12 @@ class Signals(Suite):
             self.set_state(job, 'running')
             self.bench.apply(job, {'c-c': [7]}, *named)
             self.remove(job)
-            follower.hears(job, 'delete running')
+            follower.hears(job, 'delete failed')
             signals = follower.of(job)
             self.assertEqual(
                 [told(signal) for signal in signals],
                 ['add pending', 'add running', 'add complete', 'add failed', 'add running']
-                + ['add running', 'delete running'],
+                + ['add running', 'delete failed'],
             )
             for signal in signals:
                 self.check_fields(signal, job, since)
@@ -316,7 +316,7 @@ class Signals(Suite):
             follower.hears('lives', 'add complete')
             self.assertEqual(
                 follower.told('lives'),
-                3 * ['add running', 'delete running'] + ['add running', 'add complete'],
+                3 * ['add running', 'delete failed'] + ['add running', 'add complete'],
             )
 
     def test_the_network_of_the_training_is_told_for_pytorch(self):
@@ -351,7 +351,7 @@ class Signals(Suite):
 
         for group in (singles, lists):
             for follower in group:
-                follower.hears('bytes', 'delete running')
+                follower.hears('bytes', 'delete failed')
             first = list(bytes_of(group[0]))
             self.assertEqual(len(first), 12)
             for follower in group:
@@ -383,7 +383,7 @@ class Large(Suite):
         self.set_state('job-7', 'complete', bench)
         follower.hears('job-7', 'add complete')
         self.remove('job-8', bench)
-        follower.hears('job-8', 'delete running')
+        follower.hears('job-8', 'delete failed')
         later = follower.heard.messages[len(pages) :]
         self.assertEqual(
             [(one.JobTotalNum, len(one.jobSummarySignals)) for one in later], [(1, 1), (1, 1)]
@@ -465,7 +465,7 @@ class Trouble(Suite):
         old = self.follow(bench)
         self.set_state('ends', 'failed', bench)
         self.remove('goes', bench)
-        old.hears('goes', 'delete running')
+        old.hears('goes', 'delete failed')
         coordinator.kill()
         coordinator.wait()
         self.assertEqual(old.heard.end()[0], grpc.StatusCode.UNAVAILABLE)
@@ -482,7 +482,7 @@ class Trouble(Suite):
             until('all three', lambda: len(back.signals()) == 3)
             self.assertEqual(
                 [back.told(job) for job in jobs],
-                [['add running'], ['add failed'], ['delete running']],
+                [['add running'], ['add failed'], ['delete failed']],
             )
             for job in jobs:
                 then, now = old.of(job)[-1], back.of(job)[-1]

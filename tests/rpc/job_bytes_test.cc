@@ -8,6 +8,7 @@
 
 #include "control/signal_size.h"
 #include "job.pb.h"
+#include "rank_table/hccl_json.h"
 #include "rpc/bytes.h"
 
 namespace assay::rpc {
@@ -46,9 +47,7 @@ TEST_CASE("a table that does not fit causes a warning") {
   std::size_t fits = 0;
   for (std::size_t size = control::kMessageBytesMax - 400; size < control::kMessageBytesMax;
        size += 8) {
-    core::Signal signal = SomeSignal(std::string(size, ' '));
-    signal.deleted = true;
-    signal.ended = signal.created;
+    const core::Signal signal = SomeSignal(std::string(size, ' '));
     const bool left_out = control::MissingHcclWarning(signal.job, *signal.hccl) != "";
     const bool carried = EncodeJobSignal(signal, std::string(36, 'u')).size > size;
     REQUIRE((carried || left_out));
@@ -95,7 +94,7 @@ TEST_CASE("deleteTime is set for ended jobs only, the addresses for pytorch only
   signal.job.framework = "mindspore";
   const job::JobSummarySignal read = Read(EncodeJobSignal(signal, "u"));
   CHECK(read.operator_() == "delete");
-  CHECK(read.jobstatus() == "running");
+  CHECK(read.jobstatus() == "failed");
   CHECK(read.deletetime() == "1700000100");
   CHECK(read.sharedtorip().empty());
   CHECK(read.masteraddr().empty());
@@ -114,6 +113,45 @@ TEST_CASE("a table that makes the message too large is omitted for both methods"
   CHECK(Read(cut).hccljson().empty());
   CHECK(Read(cut).operator_() == "add");
   CHECK(Read(cut).jobid() == "job-1");
+}
+
+// ClusterD's FdAgent skips a signal whose HcclJson is not JSON and keys jobs by namespace and name.
+TEST_CASE("the end of a job always has a HcclJson that parses") {
+  const std::string initializing(rank_table::kHcclInitializing);
+  for (const std::size_t size : {std::size_t{0}, control::kMessageBytesMax + 1}) {
+    core::Signal signal = SomeSignal(std::string(size, 'x'));
+    for (core::JobState state : {core::JobState::kComplete, core::JobState::kFailed}) {
+      signal.state = state;
+      CHECK(Read(EncodeJobSignal(signal, "u")).hccljson() == initializing);
+    }
+    signal.deleted = true;
+    for (core::JobState state : {core::JobState::kPending, core::JobState::kRunning,
+                                 core::JobState::kFailed, core::JobState::kComplete}) {
+      signal.state = state;
+      const job::JobSummarySignal read = Read(EncodeJobSignal(signal, "u"));
+      CHECK(read.hccljson() == initializing);
+      CHECK(read.jobstatus() == (state == core::JobState::kComplete ? "complete" : "failed"));
+    }
+  }
+  core::Signal deleted = SomeSignal("{}");
+  deleted.deleted = true;
+  CHECK(Read(EncodeJobSignal(deleted, "u")).hccljson() == "{}");
+}
+
+TEST_CASE("a pending job reports that its table is initializing, whatever table it has") {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{20'000}}) {
+    core::Signal signal = SomeSignal(std::string(size, 'x'));
+    signal.state = core::JobState::kPending;
+    const job::JobSummarySignal read = Read(EncodeJobSignal(signal, "u"));
+    CHECK(read.hccljson() == rank_table::kHcclInitializing);
+    CHECK(read.jobstatus() == "pending");
+  }
+}
+
+TEST_CASE("a job without a name has its id as its name") {
+  core::Signal signal = SomeSignal("{}");
+  signal.job.name.clear();
+  CHECK(Read(EncodeJobSignal(signal, "u")).jobname() == "job-1");
 }
 
 TEST_CASE("a list contains the signals' bytes unchanged") {

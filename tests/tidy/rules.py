@@ -81,7 +81,7 @@ MAY_INCLUDE = {
     "agent": ("base", "base/process", "core", "core/node", "lockfree", "store", "wire", "driver"),
     # Of the store only the interface that the loop commits to.
     "control": ("base", "core", "core/cluster", "lockfree", "store/storage.h"),
-    "rpc": ("base", "core", "lockfree", "wire", "control"),
+    "rpc": ("base", "rank_table/hccl_json.h", "core", "lockfree", "wire", "control"),
     # Queries read the database; commands go through control.
     "rpc/admin": ("base", "rank_table", "core", "store/queries.h", "wire", "control", "rpc"),
     "jobs_directory": ("base", "rank_table", "core", "lockfree", "control"),

@@ -76,7 +76,8 @@ void JobRows::Apply(const job::JobSummarySignal& signal, bool snapshot, std::int
     if (!deleted && row.deleted) --deleted_;
     row.deleted = deleted;
   }
-  row.name = signal.jobname();
+  // A job without a name has its id as its name.
+  if (signal.jobname() != signal.jobid()) row.name = signal.jobname();
   row.name_space = signal.namespace_();
   const std::size_t table = std::hash<std::string>()(signal.hccljson());
   if (!known || table != row.table) {
