@@ -205,8 +205,8 @@ bool SharedBuffer::OpenedOrGone(const std::vector<std::string>& tokens) const {
     if (i == owner_) continue;
     if (std::atomic_ref<char>(*OpenedBy(i)).load(std::memory_order_relaxed) != 0) continue;
     Token token;
-    const bool gone = ParseToken(tokens[i], &token) && kill(token.pid, 0) != 0 && errno == ESRCH;
-    if (!gone) return false;
+    if (!ParseToken(tokens[i], &token)) continue;
+    if (kill(token.pid, 0) == 0 || errno != ESRCH) return false;
   }
   return true;
 }

@@ -75,8 +75,8 @@ class SharedBuffer {
   const std::string& token() const { return token_; }
   std::uint64_t seed() const { return seed_; }
   char* source() const { return mapping_.data() + kPageBytes; }
-  // True if every other member has opened this buffer or its process, known from its token, has
-  // exited. REQUIRES: Create made this buffer, and tokens[i] is member i's.
+  // True if every other member has opened this buffer or has no process to wait for: the process
+  // that its token names has exited, or the token names none. REQUIRES: Create made this buffer, and tokens[i] is member i's.
   bool OpenedOrGone(const std::vector<std::string>& tokens) const;
 
   // The slot that member `peer` writes. REQUIRES: peer is not the owner.
