@@ -17,10 +17,10 @@
 #include "driver/host/products.h"
 #include "driver/host/verdict.h"
 
-using namespace assay;
-using namespace assay::core;
-using namespace assay::driver;
-using namespace assay::driver::host;
+namespace assay::driver {
+
+using namespace core;
+using namespace host;
 using std::chrono::milliseconds;
 
 namespace {
@@ -30,7 +30,7 @@ const Fault kNoFault;
 const Fault kFlip{0, Op::kAic, FaultKind::kFlip, 1};
 const Fault kStuck{0, Op::kAic, FaultKind::kStuck, 1};
 
-class Nobody : public driver::Progress {
+class Nobody : public Progress {
  public:
   void Report(std::int32_t, std::string_view) override {}
 };
@@ -201,7 +201,7 @@ namespace {
 
 // Runs `test` in a process of its own, stops that for `stopped` when it has begun, and returns the
 // detail of its report.
-class Beginning : public driver::Progress {
+class Beginning : public Progress {
  public:
   explicit Beginning(int fd) : fd_(fd) {}
   void Report(std::int32_t percent, std::string_view) override {
@@ -248,7 +248,7 @@ std::string DetailOfStopped(milliseconds stopped, Test test) {
 }  // namespace
 
 TEST_CASE("time in which the process is stopped counts neither as work nor in the rates") {
-  const std::string detail = DetailOfStopped(milliseconds(1500), [](driver::Progress* progress) {
+  const std::string detail = DetailOfStopped(milliseconds(1500), [](Progress* progress) {
     return RunProducts({{FirstCore()}, FindKernel(""), milliseconds(1000), kNoFault}, progress)
         .detail;
   });
@@ -270,7 +270,7 @@ TEST_CASE("time in which the process is stopped counts neither as work nor in th
 }
 
 TEST_CASE("a p2p test that is stopped copies for its whole duration") {
-  const std::string detail = DetailOfStopped(milliseconds(1500), [](driver::Progress* progress) {
+  const std::string detail = DetailOfStopped(milliseconds(1500), [](Progress* progress) {
     const std::vector<P2pMember> members = {{100, 0}, {101, 1}};
     auto tested = Copies::Prepare({{FirstCore()}, milliseconds(1000), kNoFault}, {members, 0});
     auto peer = Copies::Prepare({{FirstCore()}, milliseconds(1), kNoFault}, {members, 1});
@@ -291,3 +291,5 @@ TEST_CASE("a p2p test that is stopped copies for its whole duration") {
   CHECK(worked >= 1.0);
   CHECK(passed >= worked + 1.3);
 }
+
+}  // namespace assay::driver

@@ -111,7 +111,6 @@ struct Peer {
 // The inputs that all threads of a test read.
 struct Shared {
   const SharedBuffer* own = nullptr;
-  std::size_t self = 0;
   const std::vector<Peer>* peers = nullptr;
   std::size_t slot_bytes = 0;
   Fault fault;
@@ -133,7 +132,7 @@ class SliceTest {
     scratch_.assign(end_ - begin_, 0);
     while (!clock->Over(rounds_ + 1)) {
       ++rounds_;
-      if (fault_.Is(FaultKind::kSource, rounds_)) FlipBit(SourceOf(*shared_.own, 0));
+      if (fault_.Is(FaultKind::kSource, rounds_)) FlipBit(OwnSource());
       for (std::size_t i = 0; i < shared_.peers->size() && !clock->Over(rounds_); ++i) {
         WriteTo((*shared_.peers)[i], i);
         ReadFrom((*shared_.peers)[i], i);
@@ -168,13 +167,13 @@ class SliceTest {
                               peer * (shared_.slot_bytes / kPageBytes);
     return pages % (kSourceBytes / kPageBytes) * kPageBytes;
   }
-  // The source of the first byte of this slice's copy for `peer`.
-  char* SourceOf(const SharedBuffer& buffer, std::size_t peer) const {
-    return buffer.source() + (Shift(peer) + begin_) % kSourceBytes;
+  // The source of the first byte of this slice's copy to the first peer.
+  char* OwnSource() const {
+    return shared_.own->writable_source() + (Shift(0) + begin_) % kSourceBytes;
   }
 
   void WriteTo(const Peer& peer, std::size_t index) {
-    const Copy copy{shared_.own->source(), peer.buffer.slot(shared_.self), 0, shared_.own->seed(),
+    const Copy copy{shared_.own->source(), peer.buffer.slot(), 0, shared_.own->seed(),
                     Shift(index)};
     Timed(copy, &out_);
     const bool first = index == 0;
@@ -319,8 +318,8 @@ std::string NameOf(const P2pMember& member) {
 }
 
 // Opens the buffers of the peers, in the order of the group beginning after `self`, so that not all
-// devices begin with the same peer. Tells `verdict` which could not be opened; the test goes on with
-// the others.
+// devices begin with the same peer. Adds to `verdict` which could not be opened; the test goes on
+// with the others.
 std::vector<Peer> OpenPeers(const P2pGroup& group, const std::vector<std::string>& blobs,
                             Verdict* verdict) {
   const std::size_t count = group.members.size();
@@ -367,16 +366,12 @@ base::Result<std::unique_ptr<Copies>> Copies::Prepare(CopiesTest test, const P2p
   base::Result<SharedBuffer> own = SharedBuffer::Create(members, self);
   if (!own.ok()) return own.status();
 
-  const std::size_t slots_bytes = (members - 1) * SlotBytes(members);
-  char* const slots = own->source() + kSourceBytes;
-  auto* const words = reinterpret_cast<std::uint64_t*>(own->source());
+  auto* const words = reinterpret_cast<std::uint64_t*>(own->writable_source());
   const std::size_t threads = test.cores.size();
   const auto fill = [&](std::size_t i) {
     const std::size_t first = SliceBegin(kSourceBytes, i, threads) / sizeof(std::uint64_t);
     const std::size_t end = SliceBegin(kSourceBytes, i + 1, threads) / sizeof(std::uint64_t);
     for (std::size_t w = first; w < end; ++w) words[w] = PatternWord(own->seed(), w);
-    const std::size_t begin = SliceBegin(slots_bytes, i, threads);
-    std::memset(slots + begin, 0, SliceBegin(slots_bytes, i + 1, threads) - begin);
   };
   // Each thread writes only its own element.
   std::vector<char> filled(threads, 0);
@@ -404,8 +399,7 @@ base::Result<std::unique_ptr<Copies>> Copies::Prepare(CopiesTest test, const P2p
 OpReport Copies::Run(const std::vector<std::string>& blobs, Progress* progress) {
   Verdict verdict;
   const std::vector<Peer> peers = OpenPeers(group_, blobs, &verdict);
-  const Shared shared{&own_, static_cast<std::size_t>(group_.self), &peers,
-                      SlotBytes(group_.members.size()), test_.fault};
+  const Shared shared{&own_, &peers, SlotBytes(group_.members.size()), test_.fault};
   const std::vector<int> cores = UsedCores(test_.cores, shared.slot_bytes);
   std::vector<SliceTest> slices;
   slices.reserve(cores.size());
@@ -421,8 +415,8 @@ OpReport Copies::Run(const std::vector<std::string>& blobs, Progress* progress) 
     if (!tested.ok()) ran = tested;
   }
   if (!ran.ok()) verdict.AddNotRun(ran.text());
-  // A peer that begins late can open this buffer only while this process retains it. Peers that have
-  // opened it test it, whether or not this device could open theirs.
+  // A peer that begins late can open this buffer only while this process retains it. It can test it
+  // even if this device could not open the buffer of the peer.
   WorkTime waited;
   while (!own_.OpenedOrGone(blobs) && waited.worked() < kLatePeerWait) {
     progress->Report(99, "waiting for peers to begin");

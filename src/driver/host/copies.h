@@ -40,8 +40,8 @@ struct CopiesTest {
 
 class Copies {
  public:
-  // Creates this device's buffer and fills it from the device's own cores. Fails if none of them can
-  // run.
+  // Creates this device's buffer and fills it from the device's own cores. Fails if none of them
+  // can run.
   static base::Result<std::unique_ptr<Copies>> Prepare(CopiesTest test, const P2pGroup& group);
 
   const std::string& blob() const { return own_.token(); }

@@ -160,9 +160,9 @@ base::Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds
     try {
       threads.emplace_back(body);
     } catch (const std::system_error& error) {
+      if (!status.ok()) continue;
       status = base::ExhaustedError("cannot start a thread for core " + std::to_string(cores[i]) +
                                     ": " + error.what());
-      break;
     }
   }
   while (ended.load(std::memory_order_relaxed) < threads.size()) {

@@ -30,9 +30,9 @@ std::string CoresText(const std::vector<int>& cores);
 // The processor's name in /proc/cpuinfo, or empty.
 std::string CpuName();
 
-// Measures how long a thread has worked. Time in which the thread was kept from running (its process
-// was stopped by a signal, its control group was frozen, the machine was suspended) does not count,
-// except for kWaitMax in each lap: with less, a thread that shares its core would count as stopped.
+// Measures how long a thread has worked. Time in which the thread was kept from running (its
+// process was stopped by a signal, its control group was frozen, the machine was suspended) does
+// not count, except for kWaitMax in each lap: a thread that shares its core waits for it.
 //
 // Thread safety: only the thread that created it.
 class WorkTime {
@@ -83,10 +83,10 @@ class WorkClock {
 // The duration of a test, such as "2.0 s" or "2.0 s (7.3 s passed)" if it was stopped meanwhile.
 std::string TimeText(std::chrono::nanoseconds worked, std::chrono::nanoseconds passed);
 
-// Runs work(i, clock) in one thread per core, pinned to cores[i], and returns after every thread has
-// ended. Meanwhile it reports the worked share of `duration` to `progress`, if not nullptr. The error
-// names the first core whose thread could not be started or pinned; the work of such a core is not
-// called, that of the others is.
+// Runs work(i, clock) in one thread per core, pinned to cores[i], and returns after every thread
+// has ended. Meanwhile it reports the worked share of `duration` to `progress`, if not nullptr. The
+// error names the first core whose thread could not be started or pinned. The work of the other
+// cores is done all the same.
 base::Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds duration,
                         std::string_view text, Progress* progress,
                         const std::function<void(std::size_t, WorkClock*)>& work);

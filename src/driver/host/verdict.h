@@ -1,7 +1,7 @@
 // Combines what the parts of a test found (cores, peers, directions) into the outcome of the op.
 //
 //   faulty   a part proved a hardware fault, even if other parts could not run
-//   not_run  no part proved a fault, and at least one could not run or could not prove what it found
+//   not_run  no part proved a fault, and at least one could not run or not prove what it found
 //   ok       neither
 //
 // The detail names the fault, the reasons of the other parts, and what was done.
