@@ -43,7 +43,13 @@ class Lines {
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
   ~Lines() {
-    for (const int end : ends_) close(end);
+    for (const int end : ends_)
+      if (end >= 0) close(end);
+  }
+  // From then on Take() returns, perhaps without a line, when the other writers have exited.
+  void CloseWriter() {
+    close(ends_[1]);
+    ends_[1] = -1;
   }
   void Put(const std::string& line) const {
     const std::string text = line + '\n';
@@ -131,7 +137,7 @@ TEST_CASE("each peer writes to a slot of its own") {
 TEST_CASE("a p2p test between processes") {
   const std::vector<P2pMember> members = {{100, 0}, {101, 1}};
   const std::array<Lines, 2> to;
-  const std::array<Lines, 2> from;
+  std::array<Lines, 2> from;
   std::array<pid_t, 2> children{};
   for (std::size_t i = 0; i < children.size(); ++i) {
     children[i] = fork();
@@ -140,6 +146,7 @@ TEST_CASE("a p2p test between processes") {
     RunMember({members, static_cast<std::int32_t>(i)}, to[i], from[i]);
     _exit(0);
   }
+  for (Lines& each : from) each.CloseWriter();
   const std::vector<std::string> blobs = {from[0].Take(), from[1].Take()};
   for (const Lines& each : to) {
     for (const std::string& blob : blobs) each.Put(blob);

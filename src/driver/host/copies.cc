@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t kThreadsMax = 16;
 // How long a device that has finished retains its buffer for peers that have not begun.
 constexpr auto kLatePeerWait = std::chrono::seconds(60);
+// The same if it could open no peer's buffer: then its peers can probably not open its own either.
+constexpr auto kUntestedWait = std::chrono::seconds(5);
 // How far the copied piece moves per round, in pages. Prime, so that it reaches every position.
 constexpr std::size_t kStridePages = 97;
 constexpr std::size_t kWordsPerLook = 4096;
@@ -417,8 +419,9 @@ OpReport Copies::Run(const std::vector<std::string>& blobs, Progress* progress) 
   if (!ran.ok()) verdict.AddNotRun(ran.text());
   // A peer that begins late can open this buffer only while this process retains it. It can test it
   // even if this device could not open the buffer of the peer.
+  const auto give_up = peers.empty() ? kUntestedWait : kLatePeerWait;
   WorkTime waited;
-  while (!own_.OpenedOrGone(blobs) && waited.worked() < kLatePeerWait) {
+  while (!own_.OpenedOrGone(blobs) && waited.worked() < give_up) {
     progress->Report(99, "waiting for peers to begin");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     waited.Lap();
