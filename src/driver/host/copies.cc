@@ -1,6 +1,7 @@
 #include "driver/host/copies.h"
 
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "driver/host/cpu.h"
+#include "driver/host/verdict.h"
 
 namespace assay::driver::host {
 namespace {
@@ -18,6 +20,8 @@ namespace {
 constexpr std::size_t kThreadsMax = 16;
 // How long a device that has finished retains its buffer for peers that have not begun.
 constexpr auto kLatePeerWait = std::chrono::seconds(60);
+// The same if it could open no peer's buffer: then its peers can probably not open its own either.
+constexpr auto kUntestedWait = std::chrono::seconds(5);
 // How far the copied piece moves per round, in pages. Prime, so that it reaches every position.
 constexpr std::size_t kStridePages = 97;
 constexpr std::size_t kWordsPerLook = 4096;
@@ -102,15 +106,13 @@ std::string DescribeWord(std::uint64_t got, std::uint64_t expected) {
 }
 
 struct Peer {
-  std::size_t place = 0;  // index in the group
-  std::string name;       // "rank 3 (device 1)"
+  std::string name;  // "rank 3 (device 1)"
   SharedBuffer buffer;
 };
 
 // The inputs that all threads of a test read.
 struct Shared {
   const SharedBuffer* own = nullptr;
-  std::size_t self = 0;
   const std::vector<Peer>* peers = nullptr;
   std::size_t slot_bytes = 0;
   Fault fault;
@@ -127,25 +129,26 @@ class SliceTest {
         end_(end),
         fault_(plants_fault ? shared.fault : Fault()) {}
 
-  void Run(StopSign* stop) {
+  void Run(WorkClock* clock) {
     // Reads copy into memory that this core touches first.
     scratch_.assign(end_ - begin_, 0);
-    const auto begin = std::chrono::steady_clock::now();
-    while (!stop->Seen(rounds_ + 1)) {
+    while (!clock->Over(rounds_ + 1)) {
       ++rounds_;
-      if (fault_.Is(FaultKind::kSource, rounds_)) FlipBit(SourceOf(*shared_.own, 0));
-      for (std::size_t i = 0; i < shared_.peers->size() && !stop->Seen(rounds_); ++i) {
-        WriteTo((*shared_.peers)[i], i, stop);
-        ReadFrom((*shared_.peers)[i], i, stop);
+      if (fault_.Is(FaultKind::kSource, rounds_)) FlipBit(OwnSource());
+      for (std::size_t i = 0; i < shared_.peers->size() && !clock->Over(rounds_); ++i) {
+        WriteTo((*shared_.peers)[i], i);
+        ReadFrom((*shared_.peers)[i], i);
       }
     }
-    seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    worked_ = clock->time().worked();
+    passed_ = clock->time().passed();
   }
 
   std::int64_t rounds() const { return rounds_; }
   std::int64_t mismatches() const { return mismatches_; }
   std::int64_t bytes() const { return out_.bytes + in_.bytes; }
-  double seconds() const { return seconds_; }
+  std::chrono::nanoseconds worked() const { return worked_; }
+  std::chrono::nanoseconds passed() const { return passed_; }
   double out_rate() const { return out_.Rate(); }
   double in_rate() const { return in_.Rate(); }
   const std::string& faulty() const { return faulty_; }
@@ -154,7 +157,7 @@ class SliceTest {
  private:
   struct Flow {
     std::int64_t bytes = 0;
-    std::chrono::steady_clock::duration time{0};
+    std::chrono::nanoseconds time{0};
     double Rate() const {
       const double seconds = std::chrono::duration<double>(time).count();
       return seconds > 0 ? static_cast<double>(bytes) / seconds : 0;
@@ -166,77 +169,95 @@ class SliceTest {
                               peer * (shared_.slot_bytes / kPageBytes);
     return pages % (kSourceBytes / kPageBytes) * kPageBytes;
   }
-  // The source of the first byte of this slice's copy for `peer`.
-  char* SourceOf(const SharedBuffer& buffer, std::size_t peer) const {
-    return buffer.source() + (Shift(peer) + begin_) % kSourceBytes;
+  // The source of the first byte of this slice's copy to the first peer.
+  char* OwnSource() const {
+    return shared_.own->writable_source() + (Shift(0) + begin_) % kSourceBytes;
   }
 
-  void WriteTo(const Peer& peer, std::size_t index, StopSign* stop) {
-    const Copy copy{shared_.own->source(), peer.buffer.slot(shared_.self), 0, shared_.own->seed(),
+  void WriteTo(const Peer& peer, std::size_t index) {
+    const Copy copy{shared_.own->source(), peer.buffer.slot(), 0, shared_.own->seed(),
                     Shift(index)};
     Timed(copy, &out_);
     const bool first = index == 0;
     const bool stuck = first && fault_.Is(FaultKind::kStuck, rounds_);
     if (stuck || (first && fault_.Is(FaultKind::kFlip, rounds_))) FlipBit(copy.At(begin_));
-    if (const auto at = FindMismatch(copy, begin_, end_)) {
-      Examine(copy, *at, "to " + peer.name, true, stuck, stop);
-    }
+    Check(copy, "to " + peer.name, true, stuck);
   }
 
-  void ReadFrom(const Peer& peer, std::size_t index, StopSign* stop) {
+  void ReadFrom(const Peer& peer, std::size_t index) {
     const Copy copy{peer.buffer.source(), scratch_.data(), begin_, peer.buffer.seed(),
                     Shift(index)};
     Timed(copy, &in_);
-    if (const auto at = FindMismatch(copy, begin_, end_)) {
-      Examine(copy, *at, "from " + peer.name, false, false, stop);
-    }
+    Check(copy, "from " + peer.name, false, false);
   }
 
   void Timed(const Copy& copy, Flow* flow) const {
-    const auto begin = std::chrono::steady_clock::now();
+    WorkTime time;
     Perform(copy, begin_, end_);
-    flow->time += std::chrono::steady_clock::now() - begin;
+    time.Lap();
+    flow->time += time.worked();
     flow->bytes += static_cast<std::int64_t>(end_ - begin_);
   }
 
-  void Examine(const Copy& copy, std::size_t at, const std::string& where, bool own_source,
-               bool stuck, StopSign* stop) {
-    ++mismatches_;
-    const std::uint64_t expected = copy.Expected(at);
-    const std::uint64_t got = ReadWord(copy.At(at));
-    const std::string what = "core " + std::to_string(core_) + ": round " +
-                             std::to_string(rounds_) + ", copy " + where + ", offset " +
-                             std::to_string(at) + ": ";
-    if (got == expected) {
-      Faulty(what + "a word was wrong, and right when read again");
-      return;
+  // Examines every page with a wrong word: one page whose fault is not shown must not hide another.
+  void Check(const Copy& copy, const std::string& where, bool own_source, bool stuck) {
+    for (std::size_t begin = begin_; begin < end_;) {
+      const auto at = FindMismatch(copy, begin, end_);
+      if (!at) return;
+      ++mismatches_;
+      const std::size_t page = *at / kPageBytes * kPageBytes;
+      ExaminePage(copy, page, *at, where, own_source, stuck && page == begin_);
+      begin = page + kPageBytes;
     }
-    const char* source = copy.source + copy.SourceByte(at);
-    const std::uint64_t in_source = ReadWord(source);
-    if (in_source != expected && !own_source) {
-      NotShown(what + "the peer's own buffer holds wrong data, " +
+  }
+
+  // REQUIRES: the word at `at`, in the page that begins at `page`, was wrong.
+  void ExaminePage(const Copy& copy, std::size_t page, std::size_t at, const std::string& where,
+                   bool own_source, bool stuck) {
+    constexpr std::size_t kWord = sizeof(std::uint64_t);
+    std::array<std::uint64_t, kPageBytes / kWord> got;
+    for (std::size_t i = 0; i < got.size(); ++i) got[i] = ReadWord(copy.At(page + i * kWord));
+    const auto what = [&](std::size_t offset) {
+      return "core " + std::to_string(core_) + ": round " + std::to_string(rounds_) + ", copy " +
+             where + ", offset " + std::to_string(offset) + ": ";
+    };
+    if (got[(at - page) / kWord] == copy.Expected(at)) {
+      Faulty(what(at) + "a word was wrong, and right when read again");
+    }
+    std::vector<std::size_t> wrong;  // the offsets of words that are wrong in the copy alone
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const std::size_t offset = page + i * kWord;
+      const std::uint64_t expected = copy.Expected(offset);
+      if (got[i] == expected) continue;
+      const std::uint64_t in_source = ReadWord(copy.source + copy.SourceByte(offset));
+      if (in_source == expected) {
+        wrong.push_back(offset);
+      } else if (own_source) {
+        // No other process can write to this source, and it was read back after it was written. The
+        // word stays wrong, so that the peers can tell whose fault it is.
+        Faulty(what(offset) + "a word of this device's own buffer changed, " +
                DescribeWord(in_source, expected));
-      return;
+      } else {
+        NotShown(what(offset) + "the peer's own buffer holds wrong data, " +
+                 DescribeWord(in_source, expected));
+      }
     }
-    if (in_source != expected) {
-      // Only this process writes to its source, and it read the word back after writing it. The
-      // word stays wrong, so that the peers can tell whose fault it is.
-      Faulty(what + "a word of this device's own buffer changed, " +
-             DescribeWord(in_source, expected));
-      return;
-    }
-    const std::size_t page = at / kPageBytes * kPageBytes;
+    if (wrong.empty()) return;
     Perform(copy, page, page + kPageBytes);
-    if (stuck) FlipBit(copy.At(begin_));
-    const std::uint64_t again = ReadWord(copy.At(at));
-    if (again == got) {
-      NotShown(what + DescribeWord(got, expected) +
-               "; copied again on the same core it has the same wrong value, so it is not shown to "
-               "be a hardware fault");
-      stop->Raise();
-    } else {
-      Faulty(what + DescribeWord(got, expected) + "; copied again on the same core it is " +
-             (again == expected ? "right" : "wrong in another way"));
+    if (stuck) FlipBit(copy.At(page));
+    for (const std::size_t offset : wrong) {
+      const std::uint64_t before = got[(offset - page) / kWord];
+      const std::uint64_t expected = copy.Expected(offset);
+      const std::uint64_t again = ReadWord(copy.At(offset));
+      const std::string text = what(offset) + DescribeWord(before, expected);
+      if (again == before) {
+        NotShown(text +
+                 "; copied again on the same core it has the same wrong value, so it is not shown "
+                 "to be a hardware fault");
+      } else {
+        Faulty(text + "; copied again on the same core it is " +
+               (again == expected ? "right" : "wrong in another way"));
+      }
     }
   }
 
@@ -258,49 +279,51 @@ class SliceTest {
   std::int64_t mismatches_ = 0;
   Flow out_;
   Flow in_;
-  double seconds_ = 0;
+  std::chrono::nanoseconds worked_{0};
+  std::chrono::nanoseconds passed_{0};
   std::string faulty_;
   std::string not_shown_;
 };
 
-OpReport Judge(const std::vector<SliceTest>& slices, std::size_t peers) {
+OpReport Judge(const std::vector<SliceTest>& slices, std::size_t peers, Verdict verdict) {
   std::int64_t rounds = 0;
   std::int64_t bytes = 0;
   std::int64_t mismatches = 0;
   double out = 0;
   double in = 0;
-  double seconds = 0;
-  std::string faulty;
-  std::string not_shown;
+  std::chrono::nanoseconds worked{0};
+  std::chrono::nanoseconds passed{0};
   for (const SliceTest& slice : slices) {
     rounds = std::max(rounds, slice.rounds());
     bytes += slice.bytes();
     mismatches += slice.mismatches();
     out += slice.out_rate();
     in += slice.in_rate();
-    seconds = std::max(seconds, slice.seconds());
-    if (faulty.empty()) faulty = slice.faulty();
-    if (not_shown.empty()) not_shown = slice.not_shown();
+    worked = std::max(worked, slice.worked());
+    passed = std::max(passed, slice.passed());
+    verdict.AddFault(slice.faulty());
+    verdict.AddNotRun(slice.not_shown());
   }
+  if (rounds == 0) return verdict.Report("");
   char done[240];
   std::snprintf(done, sizeof done,
                 "%zu %s, out %.1f GB/s, in %.1f GB/s, %.1f GB checked in %" PRId64
-                " rounds, %.1f s, %" PRId64 " mismatches",
+                " rounds, %s, %" PRId64 " mismatches",
                 peers, peers == 1 ? "peer" : "peers", out / 1e9, in / 1e9,
-                static_cast<double>(bytes) / 1e9, rounds, seconds, mismatches);
-  if (!faulty.empty()) return {core::OutcomeCode::kFaulty, faulty + " (" + done + ")"};
-  if (!not_shown.empty()) return {core::OutcomeCode::kNotRun, not_shown + " (" + done + ")"};
-  return {core::OutcomeCode::kOk, done};
+                static_cast<double>(bytes) / 1e9, rounds, TimeText(worked, passed).c_str(),
+                mismatches);
+  return verdict.Report(done);
 }
 
 std::string NameOf(const P2pMember& member) {
   return "rank " + std::to_string(member.rank) + " (device " + std::to_string(member.device) + ")";
 }
 
-// Opens all peers' buffers, in the order of the group beginning after `self`, so that not all
-// devices begin with the same peer.
-base::Result<std::vector<Peer>> OpenPeers(const P2pGroup& group,
-                                          const std::vector<std::string>& blobs) {
+// Opens the buffers of the peers, in the order of the group beginning after `self`, so that not all
+// devices begin with the same peer. Adds to `verdict` which could not be opened; the test goes on
+// with the others.
+std::vector<Peer> OpenPeers(const P2pGroup& group, const std::vector<std::string>& blobs,
+                            Verdict* verdict) {
   const std::size_t count = group.members.size();
   const auto self = static_cast<std::size_t>(group.self);
   std::vector<Peer> peers;
@@ -309,10 +332,10 @@ base::Result<std::vector<Peer>> OpenPeers(const P2pGroup& group,
     const std::string name = NameOf(group.members[place]);
     base::Result<SharedBuffer> buffer = SharedBuffer::OpenPeer(blobs[place], count, place, self);
     if (!buffer.ok()) {
-      return base::Status(buffer.status().code(),
-                          "cannot use the buffer of " + name + ": " + buffer.status().text());
+      verdict->AddNotRun("cannot use the buffer of " + name + ": " + buffer.status().text());
+      continue;
     }
-    peers.push_back(Peer{place, name, *std::move(buffer)});
+    peers.push_back(Peer{name, *std::move(buffer)});
   }
   return peers;
 }
@@ -329,8 +352,11 @@ std::size_t SliceBegin(std::size_t bytes, std::size_t i, std::size_t count) {
 
 }  // namespace
 
-Copies::Copies(CopiesTest test, P2pGroup group, SharedBuffer own)
-    : test_(std::move(test)), group_(std::move(group)), own_(std::move(own)) {}
+Copies::Copies(CopiesTest test, P2pGroup group, SharedBuffer own, base::Status filled)
+    : test_(std::move(test)),
+      group_(std::move(group)),
+      own_(std::move(own)),
+      filled_(std::move(filled)) {}
 
 base::Result<std::unique_ptr<Copies>> Copies::Prepare(CopiesTest test, const P2pGroup& group) {
   const std::size_t members = group.members.size();
@@ -342,19 +368,26 @@ base::Result<std::unique_ptr<Copies>> Copies::Prepare(CopiesTest test, const P2p
   base::Result<SharedBuffer> own = SharedBuffer::Create(members, self);
   if (!own.ok()) return own.status();
 
-  const std::size_t slots_bytes = (members - 1) * SlotBytes(members);
-  char* const slots = own->source() + kSourceBytes;
-  auto* const words = reinterpret_cast<std::uint64_t*>(own->source());
+  auto* const words = reinterpret_cast<std::uint64_t*>(own->writable_source());
   const std::size_t threads = test.cores.size();
-  const base::Status filled = RunOnCores(
-      test.cores, test.duration, "filling the buffer", nullptr, [&](std::size_t i, StopSign*) {
-        const std::size_t first = SliceBegin(kSourceBytes, i, threads) / sizeof(std::uint64_t);
-        const std::size_t end = SliceBegin(kSourceBytes, i + 1, threads) / sizeof(std::uint64_t);
-        for (std::size_t w = first; w < end; ++w) words[w] = PatternWord(own->seed(), w);
-        const std::size_t begin = SliceBegin(slots_bytes, i, threads);
-        std::memset(slots + begin, 0, SliceBegin(slots_bytes, i + 1, threads) - begin);
-      });
-  if (!filled.ok()) return filled;
+  const auto fill = [&](std::size_t i) {
+    const std::size_t first = SliceBegin(kSourceBytes, i, threads) / sizeof(std::uint64_t);
+    const std::size_t end = SliceBegin(kSourceBytes, i + 1, threads) / sizeof(std::uint64_t);
+    for (std::size_t w = first; w < end; ++w) words[w] = PatternWord(own->seed(), w);
+  };
+  // Each thread writes only its own element.
+  std::vector<char> filled(threads, 0);
+  const base::Status ran = RunOnCores(test.cores, test.duration, "filling the buffer", nullptr,
+                                      [&](std::size_t i, WorkClock*) {
+                                        fill(i);
+                                        filled[i] = 1;
+                                      });
+  const bool some_ran = std::find(filled.begin(), filled.end(), 1) != filled.end();
+  if (!ran.ok() && !some_ran) return ran;
+  // A core that cannot run must not keep the others from their test. Run reports it.
+  for (std::size_t i = 0; i < threads; ++i) {
+    if (filled[i] == 0) fill(i);
+  }
   const std::size_t wrong = FindWrongWord(words, kSourceWords, own->seed(), 0);
   if (wrong < kSourceWords) {
     return base::InternalError("the buffer does not hold what was written to it, word " +
@@ -362,15 +395,13 @@ base::Result<std::unique_ptr<Copies>> Copies::Prepare(CopiesTest test, const P2p
                                DescribeWord(ReadWord(own->source() + wrong * sizeof(std::uint64_t)),
                                             PatternWord(own->seed(), wrong)));
   }
-  return std::unique_ptr<Copies>(new Copies(std::move(test), group, *std::move(own)));
+  return std::unique_ptr<Copies>(new Copies(std::move(test), group, *std::move(own), ran));
 }
 
 OpReport Copies::Run(const std::vector<std::string>& blobs, Progress* progress) {
-  base::Result<std::vector<Peer>> peers = OpenPeers(group_, blobs);
-  if (!peers.ok()) return {core::OutcomeCode::kNotRun, peers.status().text()};
-
-  const Shared shared{&own_, static_cast<std::size_t>(group_.self), &*peers,
-                      SlotBytes(group_.members.size()), test_.fault};
+  Verdict verdict;
+  const std::vector<Peer> peers = OpenPeers(group_, blobs, &verdict);
+  const Shared shared{&own_, &peers, SlotBytes(group_.members.size()), test_.fault};
   const std::vector<int> cores = UsedCores(test_.cores, shared.slot_bytes);
   std::vector<SliceTest> slices;
   slices.reserve(cores.size());
@@ -378,16 +409,24 @@ OpReport Copies::Run(const std::vector<std::string>& blobs, Progress* progress) 
     slices.emplace_back(shared, cores[i], SliceBegin(shared.slot_bytes, i, cores.size()),
                         SliceBegin(shared.slot_bytes, i + 1, cores.size()), i == 0);
   }
-  const base::Status ran = RunOnCores(cores, test_.duration, "copies between devices", progress,
-                                      [&](std::size_t i, StopSign* stop) { slices[i].Run(stop); });
-  if (!ran.ok()) return {core::OutcomeCode::kNotRun, ran.text()};
-  // A peer that begins late can open this buffer only while this process retains it.
-  const auto give_up = std::chrono::steady_clock::now() + kLatePeerWait;
-  while (!own_.OpenedOrGone(blobs) && std::chrono::steady_clock::now() < give_up) {
+  base::Status ran = filled_;
+  if (!peers.empty()) {
+    const base::Status tested =
+        RunOnCores(cores, test_.duration, "copies between devices", progress,
+                   [&](std::size_t i, WorkClock* clock) { slices[i].Run(clock); });
+    if (!tested.ok()) ran = tested;
+  }
+  if (!ran.ok()) verdict.AddNotRun(ran.text());
+  // A peer that begins late can open this buffer only while this process retains it. It can test it
+  // even if this device could not open the buffer of the peer.
+  const auto give_up = peers.empty() ? kUntestedWait : kLatePeerWait;
+  WorkTime waited;
+  while (!own_.OpenedOrGone(blobs) && waited.worked() < give_up) {
     progress->Report(99, "waiting for peers to begin");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    waited.Lap();
   }
-  return Judge(slices, peers->size());
+  return Judge(slices, peers.size(), std::move(verdict));
 }
 
 }  // namespace assay::driver::host

@@ -14,6 +14,8 @@
 //   not_run  the same wrong value again; the detail has the values
 //   not_run  the peer's source is wrong: the peer's own test has to report it; the detail names the
 //            peer
+// The test runs to its end whatever it finds, with every peer and core that can take part, and a
+// proven fault decides (verdict.h).
 //
 // Thread safety: none; Run uses one thread per core and joins them.
 #pragma once
@@ -38,8 +40,8 @@ struct CopiesTest {
 
 class Copies {
  public:
-  // Creates this device's buffer and fills it from the device's own cores, so that its memory is
-  // near them.
+  // Creates this device's buffer and fills it from the device's own cores. Fails if none of them
+  // can run.
   static base::Result<std::unique_ptr<Copies>> Prepare(CopiesTest test, const P2pGroup& group);
 
   const std::string& blob() const { return own_.token(); }
@@ -48,11 +50,12 @@ class Copies {
   OpReport Run(const std::vector<std::string>& blobs, Progress* progress);
 
  private:
-  Copies(CopiesTest test, P2pGroup group, SharedBuffer own);
+  Copies(CopiesTest test, P2pGroup group, SharedBuffer own, base::Status filled);
 
   const CopiesTest test_;
   const P2pGroup group_;
   SharedBuffer own_;
+  const base::Status filled_;  // an error: a core of the device could not run
 };
 
 }  // namespace assay::driver::host

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <system_error>
 #include <thread>
@@ -36,6 +38,12 @@ int PinThisThread(int core) {
   CpuSet set(core + 1);
   CPU_SET_S(static_cast<std::size_t>(core), set.bytes(), set.data());
   return pthread_setaffinity_np(pthread_self(), set.bytes(), set.data());
+}
+
+std::chrono::nanoseconds ReadClock(clockid_t id) {
+  timespec now{};
+  clock_gettime(id, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
 }  // namespace
@@ -99,12 +107,42 @@ std::string CpuName() {
   return "";
 }
 
+WorkTime::WorkTime()
+    : monotonic_(ReadClock(CLOCK_MONOTONIC)),
+      processor_(ReadClock(CLOCK_THREAD_CPUTIME_ID)),
+      begin_(ReadClock(CLOCK_BOOTTIME)) {}
+
+void WorkTime::Lap() {
+  const auto monotonic = ReadClock(CLOCK_MONOTONIC);
+  const auto processor = ReadClock(CLOCK_THREAD_CPUTIME_ID);
+  const auto ran = processor - processor_;
+  const auto waited = monotonic - monotonic_ - ran;
+  worked_ +=
+      ran + std::clamp<std::chrono::nanoseconds>(waited, std::chrono::nanoseconds(0), kWaitMax);
+  monotonic_ = monotonic;
+  processor_ = processor;
+  passed_ = ReadClock(CLOCK_BOOTTIME) - begin_;
+}
+
+std::string TimeText(std::chrono::nanoseconds worked, std::chrono::nanoseconds passed) {
+  // Less than this is scheduling.
+  constexpr auto kShown = std::chrono::milliseconds(500);
+  char text[80];
+  const double seconds = std::chrono::duration<double>(worked).count();
+  if (passed - worked < kShown) {
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+  } else {
+    std::snprintf(text, sizeof text, "%.1f s (%.1f s passed)", seconds,
+                  std::chrono::duration<double>(passed).count());
+  }
+  return text;
+}
+
 base::Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds duration,
                         std::string_view text, Progress* progress,
-                        const std::function<void(std::size_t, StopSign*)>& work) {
+                        const std::function<void(std::size_t, WorkClock*)>& work) {
   constexpr auto kLook = std::chrono::milliseconds(5);
-  const auto begin = std::chrono::steady_clock::now();
-  StopSign stop(begin + duration);
+  std::atomic<std::int64_t> worked = 0;
   std::atomic<std::size_t> ended = 0;
   // Each thread writes only its own element; they are read after the join.
   std::vector<int> pin_errors(cores.size(), 0);
@@ -114,26 +152,24 @@ base::Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds
     const auto body = [&, i] {
       pin_errors[i] = PinThisThread(cores[i]);
       if (pin_errors[i] == 0) {
-        work(i, &stop);
-      } else {
-        stop.Raise();
+        WorkClock clock(duration, &worked);
+        work(i, &clock);
       }
       ended.fetch_add(1, std::memory_order_relaxed);
     };
     try {
       threads.emplace_back(body);
     } catch (const std::system_error& error) {
-      stop.Raise();
+      if (!status.ok()) continue;
       status = base::ExhaustedError("cannot start a thread for core " + std::to_string(cores[i]) +
                                     ": " + error.what());
-      break;
     }
   }
   while (ended.load(std::memory_order_relaxed) < threads.size()) {
     std::this_thread::sleep_for(kLook);
     if (progress == nullptr) continue;
-    const auto gone = std::chrono::steady_clock::now() - begin;
-    const auto percent = 100 * gone / std::chrono::nanoseconds(duration);
+    const std::int64_t percent =
+        100 * worked.load(std::memory_order_relaxed) / std::chrono::nanoseconds(duration).count();
     progress->Report(static_cast<std::int32_t>(std::min<std::int64_t>(percent, 99)), text);
   }
   for (std::thread& thread : threads) thread.join();

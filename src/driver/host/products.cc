@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "driver/host/cpu.h"
+#include "driver/host/verdict.h"
 
 namespace assay::driver::host {
 namespace {
@@ -102,25 +103,28 @@ class CoreTest {
   CoreTest(const Problems& problems, const Kernel& kernel, int core, Fault fault)
       : problems_(problems), kernel_(kernel), core_(core), fault_(fault) {}
 
-  void Run(StopSign* stop) {
-    if (!AnswersAreRight()) {
-      stop->Raise();
-      return;
-    }
-    const auto begin = std::chrono::steady_clock::now();
-    while (!stop->Seen(rounds_ + 1)) {
+  void Run(WorkClock* clock) {
+    if (!AnswersAreRight()) return;
+    while (!clock->Over(rounds_ + 1)) {
       ++rounds_;
       in_round_ = 0;
-      for (const auto& problem : problems_.f32) Step(problem, kernel_.multiply_f32, &f32_, stop);
-      for (const auto& problem : problems_.f64) Step(problem, kernel_.multiply_f64, &f64_, stop);
+      for (const auto& problem : problems_.f32) Step(problem, kernel_.multiply_f32, &f32_, clock);
+      for (const auto& problem : problems_.f64) Step(problem, kernel_.multiply_f64, &f64_, clock);
     }
-    seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    worked_ = clock->time().worked();
+    passed_ = clock->time().passed();
   }
 
   std::int64_t products() const { return products_; }
   std::int64_t rounds() const { return rounds_; }
   std::int64_t mismatches() const { return mismatches_; }
-  double seconds() const { return seconds_; }
+  std::chrono::nanoseconds worked() const { return worked_; }
+  std::chrono::nanoseconds passed() const { return passed_; }
+  // Products per second of the time worked.
+  double Rate() const {
+    const double seconds = std::chrono::duration<double>(worked_).count();
+    return seconds > 0 ? static_cast<double>(products_) / seconds : 0;
+  }
   const std::string& wrong_answer() const { return wrong_answer_; }
   const std::string& faulty() const { return faulty_; }
   const std::string& repeated() const { return repeated_; }
@@ -141,7 +145,8 @@ class CoreTest {
       multiply(problem.a.data(), problem.b.data(), results->first.data(), kMatrixSize);
       if (fault_.kind == FaultKind::kAnswer) FlipBit(&results->first);
       if (SameBits(problem.product, results->first)) return true;
-      wrong_answer_ = OnCore() + DescribeDifference(problem.product, results->first);
+      wrong_answer_ = "known-answer test failed, " + OnCore() +
+                      DescribeDifference(problem.product, results->first);
       return false;
     };
     return right(problems_.f32[0], kernel_.multiply_f32, &f32_) &&
@@ -150,8 +155,8 @@ class CoreTest {
 
   template <class Real>
   void Step(const Problem<Real>& problem, Multiply<Real> multiply, Results<Real>* results,
-            StopSign* stop) {
-    if (stop->Seen(rounds_)) return;
+            WorkClock* clock) {
+    if (clock->Over(rounds_)) return;
     const bool planted = in_round_++ == 0;
     const bool stuck = planted && fault_.Is(FaultKind::kStuck, rounds_);
     const bool flip = planted && fault_.Is(FaultKind::kFlip, rounds_);
@@ -167,8 +172,11 @@ class CoreTest {
                              (sizeof(Real) == 4 ? "float" : "double") +
                              " product: " + DescribeDifference(problem.product, results->first);
     if (SameBits(results->first, results->again)) {
-      if (repeated_.empty()) repeated_ = what;
-      stop->Raise();
+      if (repeated_.empty()) {
+        repeated_ = what +
+                    "; computed again on the same core it has the same wrong value, so it is not "
+                    "shown to be a hardware fault";
+      }
     } else if (faulty_.empty()) {
       faulty_ = what + (SameBits(problem.product, results->again)
                             ? "; computed again on the same core it is right"
@@ -186,51 +194,43 @@ class CoreTest {
   std::int64_t in_round_ = 0;
   std::int64_t products_ = 0;
   std::int64_t mismatches_ = 0;
-  double seconds_ = 0;
+  std::chrono::nanoseconds worked_{0};
+  std::chrono::nanoseconds passed_{0};
   std::string wrong_answer_;
   std::string faulty_;
   std::string repeated_;
 };
 
-OpReport Judge(const std::vector<CoreTest>& cores, const ProductsTest& test) {
+OpReport Judge(const std::vector<CoreTest>& cores, const base::Status& ran, const char* level) {
   constexpr double kOperations = 2.0 * kMatrixSize * kMatrixSize * kMatrixSize;
   std::int64_t products = 0;
   std::int64_t rounds = 0;
   std::int64_t mismatches = 0;
-  double seconds = 0;
+  std::size_t worked_cores = 0;
+  std::chrono::nanoseconds worked{0};
+  std::chrono::nanoseconds passed{0};
   double rate = 0;
-  std::string faulty;
-  std::string repeated;
+  Verdict verdict;
+  if (!ran.ok()) verdict.AddNotRun(ran.text());
   for (const CoreTest& core : cores) {
-    if (!core.wrong_answer().empty()) {
-      return {core::OutcomeCode::kNotRun,
-              "known-answer test failed, " + core.wrong_answer() + " (" + test.kernel->level + ")"};
-    }
+    if (core.products() > 0) ++worked_cores;
     products += core.products();
     rounds += core.rounds();
     mismatches += core.mismatches();
-    seconds = std::max(seconds, core.seconds());
-    if (core.seconds() > 0) {
-      rate += static_cast<double>(core.products()) * kOperations / core.seconds();
-    }
-    if (faulty.empty()) faulty = core.faulty();
-    if (repeated.empty()) repeated = core.repeated();
+    worked = std::max(worked, core.worked());
+    passed = std::max(passed, core.passed());
+    rate += core.Rate() * kOperations;
+    verdict.AddFault(core.faulty());
+    verdict.AddNotRun(core.wrong_answer());
+    verdict.AddNotRun(core.repeated());
   }
   char done[240];
   std::snprintf(done, sizeof done,
                 "%s on %zu %s, %.1f GFLOP/s, %" PRId64 " exact products in %" PRId64
-                " rounds, %.1f s, %" PRId64 " mismatches",
-                test.kernel->level, cores.size(), cores.size() == 1 ? "core" : "cores", rate / 1e9,
-                products, rounds, seconds, mismatches);
-  if (!faulty.empty()) return {core::OutcomeCode::kFaulty, faulty + " (" + done + ")"};
-  if (!repeated.empty()) {
-    return {core::OutcomeCode::kNotRun,
-            repeated +
-                "; computed again on the same core it has the same wrong value, so it is not shown "
-                "to be a hardware fault (" +
-                done + ")"};
-  }
-  return {core::OutcomeCode::kOk, done};
+                " rounds, %s, %" PRId64 " mismatches",
+                level, worked_cores, worked_cores == 1 ? "core" : "cores", rate / 1e9, products,
+                rounds, TimeText(worked, passed).c_str(), mismatches);
+  return verdict.Report(done);
 }
 
 }  // namespace
@@ -269,9 +269,8 @@ OpReport RunProducts(const ProductsTest& test, Progress* progress) {
   }
   const base::Status ran =
       RunOnCores(test.cores, test.duration, std::string("matrix products, ") + test.kernel->level,
-                 progress, [&](std::size_t i, StopSign* stop) { cores[i].Run(stop); });
-  if (!ran.ok()) return {core::OutcomeCode::kNotRun, ran.text()};
-  return Judge(cores, test);
+                 progress, [&](std::size_t i, WorkClock* clock) { cores[i].Run(clock); });
+  return Judge(cores, ran, test.kernel->level);
 }
 
 }  // namespace assay::driver::host

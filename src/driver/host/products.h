@@ -8,7 +8,8 @@
 //   faulty   the second result differs from the first: the hardware was wrong once
 //   not_run  the same wrong result again: it could be a defect of the core or of this program; the
 //            detail has the values
-// Each core must first pass a known-answer test; otherwise the op is not_run.
+// Each core must first pass a known-answer test; otherwise it is not tested, and the op is not_run.
+// The other cores are tested all the same: a fault of theirs decides (verdict.h).
 //
 // Thread safety: none; RunProducts uses one thread per core and joins them.
 #pragma once

@@ -1,13 +1,13 @@
 // The buffer of a host device, in memory shared between worker processes: its peers copy from it
-// and into it.
+// and into it. It has two files, so that a device with a fault cannot make another look faulty:
 //
-//   header | source: a known pattern, written once | slots: one per peer, written by that peer only
+//   source  header | a known pattern, written once. Sealed: only the owner's own mapping can write.
+//   slots   a byte for each member | slots, one per peer. A peer maps the bytes and its own slot.
 //
-// The header's page also has a byte for every member, which that member sets after it has opened
-// the buffer.
+// A member sets its byte after it has opened the buffer.
 //
-// The file has no name; a peer opens it through the owner's /proc entry, with the numbers in the
-// token. Its size is sealed, so no process can truncate it under a reader.
+// The files have no names; a peer opens them through the owner's /proc entry, with the numbers in
+// the token and the header. Their sizes are sealed, so no process can truncate them under a reader.
 //
 // Thread safety: threads may read and write disjoint parts of the memory; everything else from one
 // thread.
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -41,11 +42,14 @@ inline std::uint64_t PatternWord(std::uint64_t seed, std::uint64_t index) {
 // its source.
 std::size_t SlotBytes(std::size_t members);
 
-// Owns a shared mapping of a file, or nothing.
+// Owns a shared mapping of a part of a file, or nothing.
 class Mapping {
  public:
+  enum class Access { kRead, kReadWrite };
+
   Mapping() = default;
-  Mapping(int fd, std::size_t bytes);  // on failure data() is nullptr and errno has the reason
+  // On failure data() is nullptr and errno has the reason. REQUIRES: `begin` is a whole page.
+  Mapping(int fd, std::size_t begin, std::size_t bytes, Access access);
   ~Mapping();
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;
@@ -55,6 +59,23 @@ class Mapping {
  private:
   char* data_ = nullptr;
   std::size_t bytes_ = 0;
+};
+
+// Owns a descriptor, or nothing.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd();
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_ = -1;
 };
 
 class SharedBuffer {
@@ -68,29 +89,32 @@ class SharedBuffer {
   static base::Result<SharedBuffer> OpenPeer(std::string_view token, std::size_t members,
                                              std::size_t owner, std::size_t opener);
 
-  SharedBuffer(SharedBuffer&& other) noexcept;
-  SharedBuffer& operator=(SharedBuffer&& other) noexcept;
-  ~SharedBuffer();
-
   const std::string& token() const { return token_; }
   std::uint64_t seed() const { return seed_; }
-  char* source() const { return mapping_.data() + kPageBytes; }
-  // True if every other member has opened this buffer or its process, known from its token, has
-  // exited. REQUIRES: Create made this buffer, and tokens[i] is member i's.
-  bool OpenedOrGone(const std::vector<std::string>& tokens) const;
 
-  // The slot that member `peer` writes. REQUIRES: peer is not the owner.
-  char* slot(std::size_t peer) const;
+  const char* source() const { return source_.data() + kPageBytes; }
+  // REQUIRES: Create made this buffer.
+  char* writable_source() const { return source_.data() + kPageBytes; }
+
+  // The slot of the owner's buffer that this member writes. REQUIRES: OpenPeer made this buffer.
+  char* slot() const { return slot_.data(); }
+
+  // True if every other member has opened this buffer or has no process to wait for: the process
+  // that its token names has exited, or the token names none.
+  // REQUIRES: Create made this buffer, and tokens[i] is member i's.
+  bool OpenedOrGone(const std::vector<std::string>& tokens) const;
 
  private:
   SharedBuffer() = default;
-  char* OpenedBy(std::size_t member) const;
 
-  Mapping mapping_;
-  int fd_ = -1;  // only in the owner: peers can open the buffer while it is open
+  // Peers can open the files while the owner has them open.
+  Fd source_fd_;
+  Fd slots_fd_;
+  Mapping source_;
+  Mapping opened_by_;
+  Mapping slot_;
   std::size_t members_ = 0;
   std::size_t owner_ = 0;
-  std::size_t slot_bytes_ = 0;
   std::uint64_t seed_ = 0;
   std::string token_;
 };
