@@ -19,7 +19,7 @@ void Links::FromAgent(core::LinkId id, const core::AgentMessage& message) {
   world_.Trace("from agent", [&] { return std::to_string(id) + ": " + Text(message); });
   // Hello is the first message of a stream and is sent only once, so it is not lost or repeated.
   const bool hello = std::holds_alternative<core::Hello>(message);
-  Send(id, &Link::up, !hello, [this, id, message] { post(core::LinkSaid{id, message}); });
+  Send(id, &Link::up, !hello, [this, id, message] { post(core::LinkMessage{id, message}); });
 }
 
 void Links::ToAgent(core::LinkId id, const core::CoordinatorMessage& message) {

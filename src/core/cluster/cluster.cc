@@ -138,7 +138,7 @@ class Cluster::Impl {
 
   // --- Agents -------------------------------------------------------------------------------
 
-  void On(const LinkSaid& said, const Stepping& step) {
+  void On(const LinkMessage& said, const Stepping& step) {
     if (const auto* hello = std::get_if<Hello>(&said.message)) {
       if (links_closed_early_.Take(said.link)) return;
       links_.insert(said.link);
