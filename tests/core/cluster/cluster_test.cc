@@ -474,17 +474,24 @@ TEST_CASE("a job under test keeps its table and cannot be deleted; its state may
   CHECK(world.durable().jobs.empty());
 }
 
-TEST_CASE("streams and links may close before they open") {
+TEST_CASE("an open or close out of order is reported as a defect and ignored") {
   World world;
   world.Apply("j", MakeTable({{"a", {0}}}));
   world.Step(StreamClosed{500});
+  CHECK(world.Last<ReportDefect>().size() == 1);
   CHECK(world.Last<EndStream>().empty());
   world.Step(StreamOpened{500, Topic::kNotify, {}, "j", "", ""});
-  CHECK(world.Last<EndStream>().at(0).stream == 500);
-  CHECK(world.Stress("j").code == 404);
+  CHECK(world.Last<AttachStream>().at(0).stream == 500);
+  world.Step(StreamOpened{500, Topic::kNotify, {}, "j", "", ""});
+  CHECK(world.Last<ReportDefect>().size() == 1);
+  CHECK(world.Last<AttachStream>().empty());
   world.Step(LinkClosed{600});
-  world.Step(LinkMessage{600, world.HelloOf("a")});
-  CHECK_FALSE(world.durable().nodes.contains("a"));
+  CHECK(world.Last<ReportDefect>().size() == 1);
+  CHECK(world.Last<EndLink>().empty());
+  world.Step(LinkMessage{601, Discarded{1}});
+  world.Step(LinkClosed{601});
+  CHECK(world.Ever<ReportDefect>().size() == 3);
+  CHECK(world.Last<EndLink>().at(0).link == 601);
 }
 
 TEST_CASE("node forget refuses a node that is attached or part of an open run") {
