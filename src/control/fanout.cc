@@ -64,10 +64,10 @@ void JobFanout::On(const EndAllEntry& entry) {
   }
 }
 
-void LooseFanout::Handle(LooseEntry&& entry) {
+void DetachedFanout::Handle(DetachedEntry&& entry) {
   if (const auto* replay = std::get_if<ReplayEntry>(&entry)) {
     SendResult(replay->stream, replay->run, encoder_.Result(replay->job, *replay->message));
-  } else if (const auto* end = std::get_if<EndLooseEntry>(&entry)) {
+  } else if (const auto* end = std::get_if<EndDetachedEntry>(&entry)) {
     end->stream->End(*end->status);
   }
 }
@@ -83,7 +83,7 @@ void LinkFanout::Handle(LinkEntry&& entry) {
 Fanout::Fanout(const Encoder* encoder)
     : encoder_(*encoder),
       board_(std::make_shared<BoardFanout>(&pool_.ready(), encoder)),
-      loose_(std::make_shared<LooseFanout>(&pool_.ready(), encoder)) {
+      detached_(std::make_shared<DetachedFanout>(&pool_.ready(), encoder)) {
   for (std::size_t i = 0; i < kShards; ++i) {
     shards_.push_back(std::make_shared<LinkFanout>(&pool_.ready()));
   }

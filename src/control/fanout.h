@@ -3,7 +3,7 @@
 // streams' outboxes.
 //
 // Ownership: the loop may touch a stream or link until it hands it to a queue (AttachEntry,
-// EndLooseEntry, ReplayEntry, the first entry of a link). From then on only that queue's handler
+// EndDetachedEntry, ReplayEntry, the first entry of a link). From then on only that queue's handler
 // may, until it ends the stream or link. Later entries name an attached stream by id, so an entry
 // for a stream that was already ended is ignored.
 //
@@ -75,18 +75,18 @@ struct ReplayEntry {
   core::RunId run = core::kNoRun;
   std::shared_ptr<const std::string> message;
 };
-struct EndLooseEntry {
+struct EndDetachedEntry {
   StreamPort* stream = nullptr;
   std::shared_ptr<const base::Status> status;
 };
-using LooseEntry = std::variant<std::monostate, ReplayEntry, EndLooseEntry>;
+using DetachedEntry = std::variant<std::monostate, ReplayEntry, EndDetachedEntry>;
 
-class LooseFanout final : public lockfree::FanoutQueue<LooseEntry> {
+class DetachedFanout final : public lockfree::FanoutQueue<DetachedEntry> {
  public:
-  LooseFanout(Ready* ready, const Encoder* encoder) : FanoutQueue(ready), encoder_(*encoder) {}
+  DetachedFanout(Ready* ready, const Encoder* encoder) : FanoutQueue(ready), encoder_(*encoder) {}
 
  private:
-  void Handle(LooseEntry&& entry) override;
+  void Handle(DetachedEntry&& entry) override;
 
   const Encoder& encoder_;
 };
@@ -118,12 +118,14 @@ class Fanout {
 
   base::Status Start(int workers) { return pool_.Start(workers); }
   void Stop() { pool_.Stop(); }
+  // Handles what is posted on the calling thread, in addition to the workers or without any.
+  void RunHere() { pool_.RunHere(); }
 
   std::shared_ptr<JobFanout> MakeJob(const std::string& job) {
     return std::make_shared<JobFanout>(&pool_.ready(), &encoder_, job);
   }
   BoardFanout& board() { return *board_; }
-  LooseFanout& loose() { return *loose_; }
+  DetachedFanout& detached() { return *detached_; }
   LinkFanout& shard(core::LinkId link) { return *shards_[link % kShards]; }
 
  private:
@@ -132,7 +134,7 @@ class Fanout {
   const Encoder& encoder_;
   lockfree::FanoutPool pool_;
   std::shared_ptr<BoardFanout> board_;
-  std::shared_ptr<LooseFanout> loose_;
+  std::shared_ptr<DetachedFanout> detached_;
   std::vector<std::shared_ptr<LinkFanout>> shards_;
 };
 

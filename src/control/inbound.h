@@ -27,7 +27,7 @@ struct Inbound {
     kStreamClosed,  // the client disconnected or must be ended
     kStreamDone,    // the stream's object is deleted; no item of it is posted after this one
     kLinkOpened,    // link
-    kLinkSaid,      // event (LinkSaid)
+    kLinkMessage,   // event (LinkMessage)
     kLinkClosed,    // the agent disconnected, or must be ended for the reason in `status`
     kLinkDone,      // the link's object is deleted; no item of it is posted after this one
     kStop,

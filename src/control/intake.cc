@@ -100,11 +100,11 @@ void Intake::PostLinkOpened(std::uint64_t id, LinkPort* link) {
   Post(std::move(item));
 }
 
-void Intake::PostLinkSaid(std::uint64_t id, core::AgentMessage&& message) {
+void Intake::PostLinkMessage(std::uint64_t id, core::AgentMessage&& message) {
   Inbound item;
-  item.kind = Inbound::Kind::kLinkSaid;
+  item.kind = Inbound::Kind::kLinkMessage;
   item.id = id;
-  item.event = std::make_unique<core::Event>(core::LinkSaid{id, std::move(message)});
+  item.event = std::make_unique<core::Event>(core::LinkMessage{id, std::move(message)});
   Post(std::move(item));
 }
 

@@ -60,7 +60,7 @@ class Intake {
   void PostStreamClosed(std::uint64_t id);
   void PostStreamDone(std::uint64_t id, bool close_posted);
   void PostLinkOpened(std::uint64_t id, LinkPort* link);
-  void PostLinkSaid(std::uint64_t id, core::AgentMessage&& message);
+  void PostLinkMessage(std::uint64_t id, core::AgentMessage&& message);
   void PostLinkClosed(std::uint64_t id, std::unique_ptr<base::Status> why);
   void PostLinkDone(std::uint64_t id, bool close_posted);
 

@@ -1,12 +1,5 @@
-// The control loop's registries of subscribers' streams, jobs' fan-out queues and agents' links.
-//
-// They order items that arrive unordered: the mailbox is FIFO per posting thread only, and gRPC
-// runs one stream's reactions on several threads. The core gets, for each stream, opened and then
-// closed, each once; for each link, its messages and then closed, once; and no closed for a stream
-// or link that it does not have.
-//
-// An entry exists from the first item about its id until the last: opened and done have arrived,
-// and closed too if done reports that one was posted.
+// The control loop's tables of subscribers' streams, with the jobs' fan-out queues, and of agents'
+// links. port_table.h has the life cycle that both share.
 //
 // Thread safety: none; the control loop owns them.
 #pragma once
@@ -18,23 +11,32 @@
 #include <vector>
 
 #include "control/fanout.h"
-#include "control/inbound.h"
+#include "control/port_table.h"
 
 namespace assay::control {
 
-class StreamTable {
+struct JobQueue {
+  std::shared_ptr<JobFanout> queue;
+  std::size_t streams = 0;    // attached and not done
+  std::uint64_t results = 0;  // published; each ends the result streams attached before it
+};
+
+struct OpenStream : PortLife<StreamPort> {
+  using Jobs = std::unordered_map<std::string, JobQueue>;  // node-based: `job` stays valid
+
+  core::Topic topic = core::Topic::kNotify;
+  Jobs::value_type* job = nullptr;  // the job it is attached to
+  bool on_board = false;            // or: attached to the board of job signals
+  std::uint64_t results = 0;        // JobQueue::results when it was attached
+};
+
+class StreamTable : public PortTable<StreamPort, OpenStream> {
  public:
   explicit StreamTable(Fanout* fanout) : fanout_(fanout) {}
 
-  // --- Items from the mailbox ---
+  // --- Items from the mailbox: see PortTable ---
 
-  void Opened(core::StreamId id, StreamPort* stream, core::Topic topic);
-  // True: its closed arrived before its opened.
-  bool ClosedEarly(core::StreamId id) const;
-  // The StreamOpened was passed to the core.
-  void Told(core::StreamId id) { streams_[id].told = true; }
-  // Closed, Done: true if the caller must pass a StreamClosed to the core.
-  bool Closed(core::StreamId id);
+  bool Opened(core::StreamId id, StreamPort* stream, core::Topic topic);
   bool Done(core::StreamId id, bool close_posted);
 
   // --- Effects of the core ---
@@ -52,50 +54,28 @@ class StreamTable {
   void EndAll(const base::Status& status);
 
  private:
-  struct JobQueue {
-    std::shared_ptr<JobFanout> queue;
-    std::size_t streams = 0;    // attached and not done
-    std::uint64_t results = 0;  // published; each ends the result streams attached before it
-  };
-  using Jobs = std::unordered_map<std::string, JobQueue>;
-  struct Stream {
-    StreamPort* stream = nullptr;  // null: not opened yet
-    core::Topic topic = core::Topic::kNotify;
-    Jobs::value_type* job = nullptr;  // the job it is attached to
-    bool on_board = false;            // or: attached to the board of job signals
-    std::uint64_t results = 0;        // JobQueue::results when it was attached
-    bool told = false;                // the core has it
-    bool ended = false;
-    bool closed = false;
-    bool done = false;
-    bool close_posted = false;
-  };
-
-  static bool Ended(const Stream& stream);
-  void ForgetIfOver(core::StreamId id, const Stream& stream);
-  static bool Attached(const Stream& stream) { return stream.job != nullptr || stream.on_board; }
-  void End(core::StreamId id, Stream* stream, const std::shared_ptr<const base::Status>& status);
+  static bool Attached(const OpenStream& entry) { return entry.job != nullptr || entry.on_board; }
+  void End(core::StreamId id, OpenStream* entry, const std::shared_ptr<const base::Status>& status);
 
   Fanout* const fanout_;
-  Jobs jobs_;  // node-based: Stream::job stays valid
-  std::unordered_map<core::StreamId, Stream> streams_;
+  OpenStream::Jobs jobs_;
 };
 
-class LinkTable {
+struct AttachedLink : PortLife<LinkPort> {
+  bool lost = false;                  // the loop itself found that it must end
+  std::unique_ptr<base::Status> why;  // the reason of the end; null: none is known
+};
+
+class LinkTable : public PortTable<LinkPort, AttachedLink> {
  public:
   explicit LinkTable(Fanout* fanout) : fanout_(fanout) {}
 
-  // --- Items from the mailbox ---
+  // --- Items from the mailbox: see PortTable ---
 
-  void Opened(core::LinkId id, LinkPort* link);
-  // True: its closed arrived before its opened.
-  bool ClosedEarly(core::LinkId id) const;
   // A message of the link arrived. True: the caller must pass it to the core.
-  bool Said(core::LinkId id);
-  // Closed, Done: true if the caller must pass a LinkClosed to the core. why: the reason of the
-  // end, or null.
+  bool AcceptMessage(core::LinkId id);
+  // why: the reason of the end, or null.
   bool Closed(core::LinkId id, std::unique_ptr<base::Status> why);
-  bool Done(core::LinkId id, bool close_posted);
   // Like Closed, but found by the loop itself: the closed that was or will be posted is still
   // expected.
   bool Lost(core::LinkId id, std::unique_ptr<base::Status> why);
@@ -114,22 +94,9 @@ class LinkTable {
   std::vector<core::LinkId> Open() const;
 
  private:
-  struct Link {
-    LinkPort* link = nullptr;  // null: not opened yet
-    bool told = false;         // the core has it
-    bool ended = false;
-    bool lost = false;
-    bool closed = false;
-    bool done = false;
-    bool close_posted = false;
-    std::unique_ptr<base::Status> why;
-  };
-
-  void ForgetIfOver(core::LinkId id, const Link& link);
-  void End(core::LinkId id, Link* link, const std::shared_ptr<const base::Status>& status);
+  void End(core::LinkId id, AttachedLink* entry, const std::shared_ptr<const base::Status>& status);
 
   Fanout* const fanout_;
-  std::unordered_map<core::LinkId, Link> links_;
 };
 
 }  // namespace assay::control

@@ -182,8 +182,14 @@ struct EndLink {
   LinkId link = 0;
   base::Status status;
 };
-using Effect = std::variant<Answer, AttachStream, PublishNotify, PublishResult, ReplayResult,
-                            EndStream, PublishSignal, ForgetDeleted, ToAgent, EndLink>;
+
+// The caller broke a rule of event.h, and the event was ignored. The caller logs it.
+struct ReportDefect {
+  std::string text;
+};
+using Effect =
+    std::variant<Answer, AttachStream, PublishNotify, PublishResult, ReplayResult, EndStream,
+                 PublishSignal, ForgetDeleted, ToAgent, EndLink, ReportDefect>;
 
 struct Output {
   std::vector<Record> records;

@@ -73,18 +73,19 @@ struct StreamOpened {
   std::string client;  // kSignal, kSignalList: the id that Register returned
   std::string role;    // kSignal, kSignalList: as the client states it; compared with Register's
 };
-// Posted once for every stream, no matter which side ended it; may overtake its StreamOpened.
+// Once for every StreamOpened and after it, no matter which side ended the stream.
 struct StreamClosed {
   StreamId stream = 0;
 };
 
 // A message on an agent's stream. If the first message of a link is not Hello, the core ends the
 // link.
-struct LinkSaid {
+struct LinkMessage {
   LinkId link = 0;
   AgentMessage message;
 };
-// Posted once for every link, no matter which side ended it; may overtake messages of the link.
+// Once for every link that sent a message, no matter which side ended it; no message of the link
+// follows.
 struct LinkClosed {
   LinkId link = 0;
 };
@@ -145,7 +146,7 @@ struct NodeForgotten {
 // Time has passed; sent at NextDeadline() and at least once a second.
 struct Ticked {};
 
-using Event = std::variant<StressRequested, Replied, StreamOpened, StreamClosed, LinkSaid,
+using Event = std::variant<StressRequested, Replied, StreamOpened, StreamClosed, LinkMessage,
                            LinkClosed, JobApplied, JobStateSet, JobDeleted, JobFileGone,
                            JobFilesListed, ClientRegistered, RunCancelled, NodeForgotten, Ticked>;
 

@@ -87,7 +87,7 @@ void AgentLink::Handle() {
     control::Intake* const intake = intake_;
     const std::uint64_t id = id_;
     Leave();
-    intake->PostLinkSaid(id, std::move(**message));
+    intake->PostLinkMessage(id, std::move(**message));
   }
 }
 

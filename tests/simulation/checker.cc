@@ -143,7 +143,7 @@ void Checker::Stepped(const core::Event& event, const core::Output& out, std::si
 void Checker::CheckOutcome(const core::Event& event, const core::PutOutcome& record) {
   const core::OutcomeKey key{record.run, record.rank, record.op};
   const core::Outcome& outcome = record.outcome;
-  const auto* said = std::get_if<core::LinkSaid>(&event);
+  const auto* said = std::get_if<core::LinkMessage>(&event);
   if (std::holds_alternative<core::Replied>(event)) {
     const auto item = replied_.find(key);
     if (item == replied_.end() || item->second != outcome.code) {

@@ -20,7 +20,7 @@ void Clients::Start() {
 }
 
 void Clients::PostLater(core::Ms delay, core::Event event) {
-  world_.At(delay, [this, event = std::move(event)] { post(event); });
+  world_.At(delay, [this, event = std::move(event)] { call(event); });
 }
 
 std::string Clients::AnyJob() {
@@ -143,7 +143,7 @@ std::vector<std::string> Clients::Jobs() const {
   return jobs;
 }
 
-void Clients::Hear(const core::Answer& answer) {
+void Clients::Answered(const core::Answer& answer) {
   const auto waiting = waiting_.find(answer.call);
   if (waiting == waiting_.end()) return;
   const auto then = std::move(waiting->second);
@@ -155,24 +155,37 @@ void Clients::Hear(const core::Answer& answer) {
 
 void Clients::Open(const std::string& job, core::Topic topic) {
   if (!reachable() || streams_.size() > 40) return;
-  const core::StreamId id = world_.NextId();
-  streams_[id] = Stream{topic, job};
-  world_.At(world_.Delay(world_.faults.delay), [this, id, topic, job] {
-    const auto stream = streams_.find(id);
-    if (stream != streams_.end() && !stream->second.orphaned) {
-      post(core::StreamOpened{id, topic, {}, job, "", ""});
-    }
-  });
+  core::StreamOpened opened;
+  opened.topic = topic;
+  opened.job = job;
+  streams_[all_.Open(std::move(opened), this)] = Stream{topic, job};
 }
 
-// StreamClosed may overtake StreamOpened.
 void Clients::Close(core::StreamId id) {
+  if (!std::exchange(streams_.at(id).closed, true)) all_.Close(id);
+}
+
+void Clients::Received(core::StreamId id, const Message& message) {
   Stream& stream = streams_.at(id);
-  if (std::exchange(stream.closed, true)) return;
-  world_.At(world_.Delay(world_.faults.delay), [this, id] {
-    const auto at = streams_.find(id);
-    if (at != streams_.end() && !at->second.orphaned) post(core::StreamClosed{id});
-  });
+  ++stream.received;
+  world_.Require(message.job == stream.job, "a stream got a message of another job");
+  if (stream.topic == core::Topic::kResult) {
+    world_.Require(stream.received <= 1, "a result stream received two messages");
+    return;
+  }
+  const auto unread = unread_.find(stream.job);
+  if (unread == unread_.end()) return;  // another stream of the job has executed it
+  const core::PublishNotify notify = std::move(unread->second);
+  unread_.erase(unread);
+  Execute(notify);
+}
+
+void Clients::Ended(core::StreamId id, const base::Status& status) {
+  Stream& stream = streams_.at(id);
+  stream.ended = true;
+  const bool complete =
+      stream.topic != core::Topic::kResult || !status.ok() || stream.received == 1 || stream.closed;
+  world_.Require(complete, "a result stream ended with OK and without a result");
 }
 
 void Clients::Wander() {
@@ -184,14 +197,8 @@ void Clients::Wander() {
   std::erase_if(streams_, [](const auto& entry) { return entry.second.orphaned; });
 }
 
-void Clients::CutAll() {
-  for (const auto& [id, stream] : std::map<core::StreamId, Stream>(streams_)) {
-    Close(id);
-    // The process around the core ends all streams itself, without EndStream.
-    Stream& at = streams_.at(id);
-    at.attached = false;
-    at.ended = true;
-  }
+void Clients::Outage() {
+  for (auto& [id, stream] : streams_) stream.attached = false;
 }
 
 void Clients::CoordinatorDied() {
@@ -206,16 +213,13 @@ void Clients::Hear(const core::AttachStream& effect) {
   world_.Require(good,
                  "a stream was attached twice, after a message, or with a wrong job or topic");
   stream->second.attached = true;
-  stream->second.ended = false;
 }
 
 void Clients::EndedBy(core::StreamId id, int messages) {
   Stream& stream = streams_.at(id);
   stream.attached = false;
-  stream.ended = true;
   stream.messages += messages;
   world_.Require(stream.messages <= 1, "a result stream got two messages");
-  Close(id);
 }
 
 void Clients::Hear(const core::PublishResult& effect) {
@@ -242,10 +246,12 @@ void Clients::Hear(const core::EndStream& effect) {
 }
 
 void Clients::Hear(const core::PublishNotify& effect) {
-  for (const auto& [id, stream] : streams_) {
-    const bool listens =
-        stream.attached && stream.topic == core::Topic::kNotify && stream.job == effect.job;
-    if (listens && !stream.closed) return Execute(effect);
+  for (auto& [id, stream] : streams_) {
+    if (!stream.attached || stream.topic != core::Topic::kNotify || stream.job != effect.job) {
+      continue;
+    }
+    ++stream.notices;
+    unread_[effect.job] = effect;
   }
 }
 
@@ -304,6 +310,9 @@ std::string Clients::Pending(const Disk& disk) const {
     if (stream.closed && !stream.ended)
       return shown + " is closed but the coordinator has not ended it";
     if (stream.topic == core::Topic::kResult && !stream.ended) return shown + " waits for a result";
+    if (!stream.closed && !stream.ended && stream.received != stream.notices) {
+      return shown + " did not receive every notification";
+    }
   }
   for (const auto& [id, run] : disk.all.runs) {
     if (run.state != core::RunState::kClosed) return "run " + std::to_string(id) + " is open";

@@ -11,16 +11,18 @@
 
 #include "core/effect.h"
 #include "tests/simulation/disk.h"
+#include "tests/simulation/streams.h"
 #include "tests/simulation/world.h"
 
 namespace assay::simulation {
 
-class Clients {
+class Clients final : StreamUser {
  public:
-  explicit Clients(World* world) : world_(*world) {}
+  // REQUIRES: both outlive it.
+  Clients(World* world, Streams* streams) : world_(*world), all_(*streams) {}
 
   std::function<bool()> reachable;        // the coordinator is up
-  std::function<void(core::Event)> post;  // to the coordinator
+  std::function<void(core::Event)> call;  // a unary call to the coordinator
   std::function<core::RunId()> newest_run;
 
   void Start();
@@ -32,15 +34,17 @@ class Clients {
   void AskForAll(const std::string& job, std::function<void(const core::Answer&)> answered);
   std::vector<std::string> Jobs() const;
 
-  void Hear(const core::Answer& effect);
+  void Answered(const core::Answer& answer);
+
+  // Checks an effect of the coordinator. What it does to the streams arrives through them.
   void Hear(const core::AttachStream& effect);
   void Hear(const core::PublishNotify& effect);
   void Hear(const core::PublishResult& effect);
   void Hear(const core::ReplayResult& effect);
   void Hear(const core::EndStream& effect);
 
-  void CutAll();           // ends every stream; the coordinator gets one StreamClosed for each
-  void CoordinatorDied();  // ends every stream without StreamClosed: its process has died
+  void Outage();           // the core has forgotten every stream
+  void CoordinatorDied();  // ends every stream: its process has died
 
   // What a stream, run or lease still waits for; "" if nothing.
   std::string Pending(const Disk& disk) const;
@@ -49,11 +53,14 @@ class Clients {
   struct Stream {
     core::Topic topic = core::Topic::kNotify;
     std::string job;
-    bool attached = false;
+    bool closed = false;    // the client has disconnected
     bool ended = false;     // by the coordinator
-    bool closed = false;    // StreamClosed was sent
     bool orphaned = false;  // its coordinator process has died
+    int received = 0;       // messages
+    // By the effects: attached, the messages of a result stream, the notifications.
+    bool attached = false;
     int messages = 0;
+    int notices = 0;
   };
 
   void Act();
@@ -67,11 +74,19 @@ class Clients {
   void Close(core::StreamId id);
   void Wander();
   void EndedBy(core::StreamId id, int messages);
+
+  void Announced(core::StreamId) override {}
+  bool HasRoom(core::StreamId) override { return true; }
+  void Received(core::StreamId id, const Message& message) override;
+  void Ended(core::StreamId id, const base::Status& status) override;
+
   void Execute(const core::PublishNotify& notify);
   core::ReplyItem ItemOf(std::int32_t rank, core::Op op);
 
   World& world_;
+  Streams& all_;
   std::map<core::StreamId, Stream> streams_;
+  std::map<std::string, core::PublishNotify> unread_;  // job -> what its training agent executes
   std::map<core::CallId, std::function<void(const core::Answer&)>> waiting_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace assay::simulation {
 namespace {
@@ -9,11 +10,12 @@ namespace {
 constexpr int kFollowers = 4;
 constexpr int kJobs = 4;
 constexpr core::Ms kPatience = 20'000;
-constexpr std::size_t kPage = 3;
+constexpr std::size_t kRoom = 4;  // unread messages
 
 }  // namespace
 
-Followers::Followers(World* world) : world_(*world), followers_(kFollowers) {
+Followers::Followers(World* world, Streams* streams)
+    : world_(*world), streams_(*streams), followers_(kFollowers) {
   for (std::size_t i = 0; i < followers_.size(); ++i) {
     followers_[i].role = i % 2 == 0 ? "CCAgent" : "FdAgent";
     followers_[i].topic = i % 2 == 0 ? core::Topic::kSignal : core::Topic::kSignalList;
@@ -87,6 +89,11 @@ void Followers::Committed() {
   true_ = stepped_;
 }
 
+void Followers::Outage() {
+  not_yet_.clear();
+  stepped_ = true_;
+}
+
 void Followers::Loaded(const core::Durable& durable) {
   not_yet_.clear();
   std::vector<Moment> moments;
@@ -118,16 +125,14 @@ void Followers::Change() {
       }
       applied.table = std::move(table);
       applied.hccl = std::make_shared<const std::string>("hccl of " + applied.table_text);
-      world_.At(delay, [this, applied] { post(applied); });
+      world_.At(delay, [this, applied] { call(applied); });
     } else if (what < 9) {
       const auto state = static_cast<core::JobState>(world_.Below(4));
-      world_.At(delay, [this, call = world_.NextId(), job, state] {
-        post(core::JobStateSet{call, {}, job, state});
+      world_.At(delay, [this, id = world_.NextId(), job, state] {
+        call(core::JobStateSet{id, {}, job, state});
       });
     } else {
-      world_.At(delay, [this, call = world_.NextId(), job] {
-        post(core::JobDeleted{call, {}, job});
-      });
+      world_.At(delay, [this, id = world_.NextId(), job] { call(core::JobDeleted{id, {}, job}); });
     }
   }
 }
@@ -152,39 +157,38 @@ void Followers::Connect(Follower* follower) {
   follower->opened_at = world_.now();
   if (follower->client.empty()) {
     follower->call = world_.NextId();
-    world_.At(delay, [this, call = follower->call, role = follower->role] {
-      post(core::ClientRegistered{call, {}, role, "client " + std::to_string(call)});
+    world_.At(delay, [this, id = follower->call, role = follower->role] {
+      call(core::ClientRegistered{id, {}, role, "client " + std::to_string(id)});
     });
     return;
   }
   // A follower whose stream was not attached within kPatience opens another one in its place.
-  const core::StreamId id = world_.NextId();
+  core::StreamOpened opened;
+  opened.topic = follower->topic;
+  opened.client = follower->client;
+  opened.role = follower->role;
+  const core::StreamId id = streams_.Open(std::move(opened), this);
   follower->stream = id;
-  streams_.insert(id);
-  world_.At(delay,
-            [this, id, client = follower->client, role = follower->role, topic = follower->topic] {
-              post(core::StreamOpened{id, topic, {}, "", client, role});
-            });
+  opened_.insert(id);
 }
 
 void Followers::Read(Follower* follower) {
   for (std::int64_t left = 1 + world_.Below(8); left > 0; --left) {
-    if (follower->pages != nullptr) {
-      for (std::size_t i = 0; i < kPage && follower->page_at != follower->pages->size(); ++i) {
-        See(follower, *(*follower->pages)[follower->page_at++]);
-      }
-      if (follower->page_at == follower->pages->size()) follower->pages.reset();
-      continue;
-    }
-    const control::JobBoard::Item* const item =
-        board_.After(follower->cursor, follower->attached_change);
-    if (item == nullptr) {
+    if (follower->unread.empty()) {
+      // The board fills a stream that has room at once: nothing is left there either.
       if (!follower->caught_up) follower->caught_up = world_.now();
       return;
     }
-    follower->cursor = item->signal->change;
-    See(follower, *item->signal);
+    SeeNext(follower);
+    streams_.Read(*follower->stream);
+    if (!follower->stream) return;  // it was ended
   }
+}
+
+void Followers::SeeNext(Follower* follower) {
+  const std::vector<core::SignalPtr> message = std::move(follower->unread.front());
+  follower->unread.pop_front();
+  for (const core::SignalPtr& signal : message) See(follower, *signal);
 }
 
 void Followers::See(Follower* follower, const core::Signal& signal) {
@@ -209,13 +213,13 @@ void Followers::Lose(Follower* follower) {
   const core::StreamId id = *follower->stream;
   follower->stream.reset();
   follower->attached = false;
-  follower->pages.reset();
+  follower->unread.clear();
   follower->paused_until = 0;
   for (auto& [job, seen] : follower->seen) seen.again = true;
-  world_.At(world_.Delay(world_.faults.delay), [this, id] { post(core::StreamClosed{id}); });
+  streams_.Close(id);
 }
 
-// --- Effects for the followers -------------------------------------------------------------------
+// --- What comes from the coordinator -------------------------------------------------------------
 
 Followers::Follower* Followers::Of(core::StreamId stream) {
   for (Follower& follower : followers_) {
@@ -224,36 +228,42 @@ Followers::Follower* Followers::Of(core::StreamId stream) {
   return nullptr;
 }
 
-bool Followers::Hear(const core::Effect& effect) {
-  if (const auto* answer = std::get_if<core::Answer>(&effect)) return HearAnswer(*answer);
-  if (const auto* end = std::get_if<core::EndStream>(&effect)) return HearEnd(*end);
-  if (const auto* published = std::get_if<core::PublishSignal>(&effect)) {
-    HearSignal(*published);
-    return true;
-  }
-  if (const auto* forgotten = std::get_if<core::ForgetDeleted>(&effect)) {
-    HearForgotten(*forgotten);
-    return true;
-  }
-  const auto* attach = std::get_if<core::AttachStream>(&effect);
-  if (attach == nullptr || !IsSignal(attach->topic)) return false;
-  Follower* const follower = Of(attach->stream);
-  if (follower == nullptr) return true;  // the follower has replaced this stream
+void Followers::Announced(core::StreamId stream) {
+  Follower* const follower = Of(stream);
+  if (follower == nullptr) return;  // the follower has replaced this stream
   world_.Require(!follower->attached, "a follower was attached twice");
   follower->attached = true;
   follower->attached_at = world_.now();
   follower->caught_up.reset();
-  follower->attached_change = board_.last_change();
-  follower->cursor = 0;
-  if (attach->topic == core::Topic::kSignalList) {
-    follower->cursor = follower->attached_change;
-    follower->pages = board_.Snapshot();
-    follower->page_at = 0;
-  }
-  return true;
 }
 
-bool Followers::HearAnswer(const core::Answer& answer) {
+bool Followers::HasRoom(core::StreamId stream) {
+  const Follower* const follower = Of(stream);
+  return follower == nullptr || follower->unread.size() < kRoom;
+}
+
+void Followers::Received(core::StreamId stream, const Message& message) {
+  Follower* const follower = Of(stream);
+  if (follower == nullptr) return;
+  world_.Require(follower->attached, "a follower got a signal before it was attached");
+  if (world_.canary == Canary::kSwallowSignal && world_.Chance(50)) return;
+  std::vector<core::SignalPtr> signals = message.signals;
+  if (world_.canary == Canary::kSwallowDelete) {
+    std::erase_if(signals, [](const core::SignalPtr& signal) { return signal->deleted; });
+  }
+  follower->unread.push_back(std::move(signals));
+}
+
+void Followers::Ended(core::StreamId stream, const base::Status& status) {
+  Follower* const follower = Of(stream);
+  if (follower == nullptr) return;
+  // The end comes after the messages.
+  while (!follower->unread.empty()) SeeNext(follower);
+  if (status.code() == base::Code::kNotFound) follower->client.clear();
+  Lose(follower);
+}
+
+bool Followers::Answered(const core::Answer& answer) {
   for (Follower& follower : followers_) {
     if (follower.call != answer.call) continue;
     world_.Require(answer.code == 200, "a follower's Register was refused");
@@ -264,36 +274,21 @@ bool Followers::HearAnswer(const core::Answer& answer) {
   return false;
 }
 
-bool Followers::HearEnd(const core::EndStream& end) {
-  Follower* const follower = Of(end.stream);
-  if (follower == nullptr) return streams_.contains(end.stream);  // replaced by the follower
-  if (end.status.code() == base::Code::kNotFound) follower->client.clear();
-  Lose(follower);
-  return true;
-}
-
-void Followers::HearSignal(const core::PublishSignal& published) {
-  if (world_.canary == Canary::kSwallowSignal && world_.Chance(50)) return;
-  if (world_.canary == Canary::kSwallowDelete && published.signal->deleted) return;
-  board_.Apply(published.signal);
+void Followers::Failed(core::CallId failed) {
+  for (Follower& follower : followers_) {
+    if (follower.call == failed) follower.call = 0;
+  }
 }
 
 void Followers::HearForgotten(const core::ForgetDeleted& forgotten) {
-  const std::uint64_t change = board_.Forget(forgotten.job);
-  for (Follower& follower : followers_) {
-    const bool owed =
-        follower.attached && follower.attached_change < change && follower.cursor < change;
-    if (owed) Lose(&follower);
-  }
   if (!true_[forgotten.job][0]) gone_.emplace(forgotten.job, world_.now());
 }
 
-void Followers::CutAll() {
+void Followers::CoordinatorDied() {
   for (Follower& follower : followers_) {
     follower.call = 0;
     Lose(&follower);
   }
-  board_.Clear();
 }
 
 // --- Final checks --------------------------------------------------------------------------------
@@ -301,10 +296,7 @@ void Followers::CutAll() {
 std::string Followers::Pending() {
   for (const Follower& follower : followers_) {
     if (!follower.attached) return "a follower is not subscribed";
-    if (follower.pages != nullptr ||
-        board_.After(follower.cursor, follower.attached_change) != nullptr) {
-      return "a follower has not read everything";
-    }
+    if (!follower.unread.empty()) return "a follower has not read everything";
   }
   return "";
 }

@@ -1,7 +1,6 @@
 // The simulated subscribers of job signals: clients that register, subscribe, read slowly or not at
 // all for a while, disconnect and reconnect. They also change jobs of their own, because the other
-// clients cause few signals. Also does the part of the process around the core: the board, and each
-// subscriber's position in it.
+// clients cause few signals. They read what the board's fan-out sends them.
 //
 // The signals that each follower saw are checked against the true history, which is taken from the
 // stored states, not from the published signals. For every job a follower sees a subsequence of the
@@ -11,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -19,19 +19,20 @@
 #include <utility>
 #include <vector>
 
-#include "control/job_board.h"
 #include "core/effect.h"
 #include "tests/simulation/disk.h"
+#include "tests/simulation/streams.h"
 #include "tests/simulation/world.h"
 
 namespace assay::simulation {
 
-class Followers {
+class Followers final : StreamUser {
  public:
-  explicit Followers(World* world);
+  // REQUIRES: both outlive it.
+  Followers(World* world, Streams* streams);
 
   std::function<bool()> reachable;        // the coordinator is up
-  std::function<void(core::Event)> post;  // to the coordinator
+  std::function<void(core::Event)> call;  // a unary call to the coordinator
 
   void Start();
   void Heal();  // from now on followers do not change jobs, pause or disconnect
@@ -42,9 +43,15 @@ class Followers {
   void Loaded(
       const core::Durable& durable);  // the stored state, at a start or after a failed commit
 
-  // --- Effects of the coordinator. Returns false if the effect is not for a follower.
-  bool Hear(const core::Effect& effect);
-  void CutAll();  // ends every stream and clears the board
+  // Discards what was stepped and not committed.
+  void Outage();
+
+  // --- What comes from the coordinator. Answered: false if the call is not a follower's.
+  bool Answered(const core::Answer& answer);
+  void Failed(core::CallId call);
+  bool Owns(core::StreamId stream) const { return opened_.contains(stream); }
+  void HearForgotten(const core::ForgetDeleted& forgotten);
+  void CoordinatorDied();  // ends every stream
 
   // Why a follower is not up to date; "" if all are.
   std::string Pending();
@@ -76,12 +83,9 @@ class Followers {
     core::Topic topic = core::Topic::kSignal;
     core::Ms opened_at = 0;
     bool attached = false;
-    std::uint64_t attached_change = 0;
     core::Ms attached_at = 0;
     std::optional<core::Ms> caught_up;  // when it first had read everything after attached_at
-    std::uint64_t cursor = 0;
-    control::JobBoard::SnapshotPtr pages;  // of a kSignalList stream, until all are read
-    std::size_t page_at = 0;
+    std::deque<std::vector<core::SignalPtr>> unread;  // messages
     core::Ms paused_until = 0;
     std::map<std::string, Seen> seen;
   };
@@ -98,18 +102,19 @@ class Followers {
   void Connect(Follower* follower);
   void Read(Follower* follower);
   void See(Follower* follower, const core::Signal& signal);
+  void SeeNext(Follower* follower);
   void Lose(Follower* follower);
   Follower* Of(core::StreamId stream);
 
-  bool HearAnswer(const core::Answer& answer);
-  bool HearEnd(const core::EndStream& end);
-  void HearSignal(const core::PublishSignal& published);
-  void HearForgotten(const core::ForgetDeleted& forgotten);
+  void Announced(core::StreamId stream) override;
+  bool HasRoom(core::StreamId stream) override;
+  void Received(core::StreamId stream, const Message& message) override;
+  void Ended(core::StreamId stream, const base::Status& status) override;
 
   World& world_;
+  Streams& streams_;
   std::vector<Follower> followers_;
-  std::set<core::StreamId> streams_;  // every stream that a follower opened
-  control::JobBoard board_;
+  std::set<core::StreamId> opened_;                    // every stream that a follower opened
   std::map<std::string, std::vector<State>> history_;  // of each job
   std::map<std::string, core::Ms> gone_;  // deleted job -> since when its delete need not be sent
   Truth true_;                            // committed

@@ -1,7 +1,11 @@
 #include "tests/simulation/simulation.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
+#include <variant>
+
+#include "base/log.h"
 
 namespace assay::simulation {
 namespace {
@@ -15,28 +19,32 @@ Simulation::Simulation(std::uint64_t seed, Canary canary, std::uint64_t steps)
     : world_(seed, canary),
       checker_(&world_),
       links_(&world_),
-      clients_(&world_),
-      followers_(&world_),
+      streams_(&world_),
+      clients_(&world_, &streams_),
+      followers_(&world_, &streams_),
       coordinator_(&world_, &checker_),
       apart_until_(kAgents, 0),
       steps_(steps) {
   for (int i = 0; i < kAgents; ++i) {
     agents_.push_back(std::make_unique<Agent>(&world_, &checker_, i));
   }
+  base::SetLogLevel(base::LogLevel::kOff);
   Wire();
 }
 
 void Simulation::Wire() {
-  const auto post = [this](core::Event event) { coordinator_.Post(std::move(event)); };
+  const auto call = [this](core::Event event) { coordinator_.Call(std::move(event)); };
+  const auto post = [this](const std::function<void(control::Intake*)>& what) {
+    coordinator_.Post(what);
+  };
   links_.post = post;
-  clients_.post = post;
-  clients_.reachable = [this] { return coordinator_.up(); };
-  followers_.post = post;
-  followers_.reachable = clients_.reachable;
-  coordinator_.stepped = [this](const core::Durable& durable) { followers_.Stepped(durable); };
-  coordinator_.committed = [this] { followers_.Committed(); };
-  coordinator_.loaded = [this](const core::Durable& durable) { followers_.Loaded(durable); };
+  streams_.post = post;
+  streams_.room = [this](core::StreamId stream) { coordinator_.StreamHasRoom(stream); };
+  clients_.call = call;
+  clients_.reachable = [this] { return coordinator_.accepts(); };
   clients_.newest_run = [this] { return coordinator_.disk().all.next_run - 1; };
+  followers_.call = call;
+  followers_.reachable = clients_.reachable;
   links_.hear = [this](int agent, core::LinkId link, core::CoordinatorMessage message) {
     agents_[static_cast<std::size_t>(agent)]->Hear(link, std::move(message));
   };
@@ -44,36 +52,52 @@ void Simulation::Wire() {
     agents_[static_cast<std::size_t>(agent)]->Lost(link);
   };
   for (int i = 0; i < kAgents; ++i) WireAgent(i);
-  coordinator_.cut_all = [this] {
-    followers_.CutAll();
-    if (coordinator_.up()) {
-      links_.ForgetAll();
-      clients_.CutAll();
-    } else {
-      links_.CoordinatorDied();
-      clients_.CoordinatorDied();
-    }
+  WireCoordinator();
+}
+
+void Simulation::WireCoordinator() {
+  coordinator_.stepped = [this](const core::Durable& durable) { followers_.Stepped(durable); };
+  coordinator_.committed = [this] { followers_.Committed(); };
+  coordinator_.loaded = [this](const core::Durable& durable) { followers_.Loaded(durable); };
+  coordinator_.outage = [this] {
+    followers_.Outage();
+    clients_.Outage();
   };
-  coordinator_.release = [this](const core::Effect& effect) {
-    if (const auto* to = std::get_if<core::ToAgent>(&effect)) {
-      links_.ToAgent(to->link, to->message);
-    } else if (const auto* end = std::get_if<core::EndLink>(&effect)) {
-      links_.EndedByCoordinator(end->link);
-    } else if (!followers_.Hear(effect)) {
-      std::visit(
-          [this](const auto& one) {
-            if constexpr (requires { clients_.Hear(one); }) clients_.Hear(one);
-          },
-          effect);
-    }
+  coordinator_.answered = [this](const core::Answer& answer) {
+    if (!followers_.Answered(answer)) clients_.Answered(answer);
   };
+  coordinator_.failed = [this](core::CallId call) { followers_.Failed(call); };
+  coordinator_.released = [this](const core::Effect& effect) { Released(effect); };
+  coordinator_.stopped = [this] {
+    world_.Require(streams_.open() == 0 && links_.open() == 0 && coordinator_.waiting() == 0,
+                   "a stop left a stream, a link or a call open");
+  };
+  coordinator_.died = [this] {
+    streams_.CoordinatorDied();
+    links_.CoordinatorDied();
+    followers_.CoordinatorDied();
+    clients_.CoordinatorDied();
+  };
+}
+
+void Simulation::Released(const core::Effect& effect) {
+  std::visit(
+      [this](const auto& one) {
+        using One = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<One, core::ForgetDeleted>) followers_.HearForgotten(one);
+        if constexpr (requires { one.stream; }) {
+          if (followers_.Owns(one.stream)) return;
+        }
+        if constexpr (requires { clients_.Hear(one); }) clients_.Hear(one);
+      },
+      effect);
 }
 
 void Simulation::WireAgent(int index) {
   Agent& agent = *agents_[static_cast<std::size_t>(index)];
   agent.connect = [this, index]() -> std::optional<core::LinkId> {
     const bool apart = apart_until_[static_cast<std::size_t>(index)] > world_.now();
-    if (!coordinator_.up() || apart) return std::nullopt;
+    if (!coordinator_.accepts() || apart) return std::nullopt;
     return links_.Connect(index);
   };
   agent.say = [this](core::LinkId link, core::AgentMessage message) {
@@ -90,7 +114,14 @@ void Simulation::Meddle(int index) {
     apart_until_[at] = world_.now() + world_.Delay(10 * kMinute);
     links_.BreakAgent(index);
   }
+  if (world_.Chance(world_.faults.mute)) links_.MuteAgent(index);
   if (world_.Chance(world_.faults.stop)) agents_[at]->Stop(world_.Delay(kMinute));
+}
+
+void Simulation::StopCoordinator() {
+  if (world_.healed) return;
+  world_.At(kMinute, [this] { StopCoordinator(); });
+  if (world_.Chance(world_.faults.coordinator_stops)) coordinator_.Stop();
 }
 
 std::string Simulation::Run() {
@@ -99,6 +130,7 @@ std::string Simulation::Run() {
   clients_.Start();
   followers_.Start();
   for (int i = 0; i < kAgents; ++i) Meddle(i);
+  StopCoordinator();
   while (world_.problem().empty() && world_.steps < steps_ && world_.Next()) {
   }
   if (!world_.problem().empty()) return world_.problem();
@@ -176,6 +208,7 @@ std::string Simulation::Pending() {
   for (const auto& agent : agents_) {
     if (pending.empty()) pending = agent->Pending();
   }
+  if (pending.empty() && coordinator_.waiting() > 0) pending = "a call has no answer";
   if (pending.empty() && links_.kept() > 0)
     pending = "the coordinator has not released a closed link";
   return pending;

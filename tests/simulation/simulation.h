@@ -20,6 +20,7 @@
 #include "tests/simulation/coordinator.h"
 #include "tests/simulation/followers.h"
 #include "tests/simulation/links.h"
+#include "tests/simulation/streams.h"
 #include "tests/simulation/world.h"
 
 namespace assay::simulation {
@@ -36,13 +37,17 @@ class Simulation {
 
   World& world() { return world_; }
   const Checker& checker() const { return checker_; }
+  const Links& links() const { return links_; }
 
  private:
   static constexpr int kAgents = 3;
 
   void Wire();
+  void WireCoordinator();
   void WireAgent(int index);
   void Meddle(int agent);  // once a minute: perhaps a partition, perhaps a stop
+  void StopCoordinator();  // once a minute: perhaps
+  void Released(const core::Effect& effect);
   void Heal();
   bool Settle();
   void TestJob(const std::string& job);
@@ -52,6 +57,7 @@ class Simulation {
   World world_;
   Checker checker_;
   Links links_;
+  Streams streams_;
   Clients clients_;
   Followers followers_;
   Coordinator coordinator_;

@@ -47,6 +47,22 @@ TEST_CASE("worlds that once showed a fault keep every rule") {
   }
 }
 
+// The tick, which looks for silent agents, must come whatever else arrives.
+TEST_CASE("an agent that falls silent under steady traffic is lost") {
+  int muted = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Simulation simulation(seed);
+    simulation.world().faults = Faults{};
+    simulation.world().faults.between = 300;
+    simulation.world().faults.mute = 1'000;
+    simulation.world().settings.agent_timeout = 3'000;
+    INFO("seed " << seed);
+    CHECK(simulation.Run() == "");
+    muted += simulation.links().muted();
+  }
+  CHECK(muted > 0);
+}
+
 TEST_CASE("a seed always gives the same world") {
   const auto story = [](std::uint64_t seed) {
     Simulation simulation(seed);

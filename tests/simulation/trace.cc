@@ -31,7 +31,7 @@ struct Lines {
   std::string operator()(const core::StreamClosed& e) const {
     return "closed stream " + U(e.stream);
   }
-  std::string operator()(const core::LinkSaid& e) const {
+  std::string operator()(const core::LinkMessage& e) const {
     return "link " + U(e.link) + ": " + Text(e.message);
   }
   std::string operator()(const core::LinkClosed& e) const { return "closed link " + U(e.link); }
@@ -112,6 +112,7 @@ struct Lines {
   std::string operator()(const core::EndLink& e) const {
     return "end link " + U(e.link) + " " + e.status.text();
   }
+  std::string operator()(const core::ReportDefect& e) const { return "defect: " + e.text; }
 
   // The supervisor
   std::string operator()(const core::node::LinkUp&) const { return "link up"; }

@@ -33,6 +33,8 @@ World::World(std::uint64_t seed, Canary planted) : canary(planted), random_(seed
   faults.wander = DrawFault(100);
   faults.meddle = DrawFault(300);
   faults.pause = DrawFault(30);
+  faults.mute = DrawFault(200);
+  faults.coordinator_stops = DrawFault(200);
   faults.delay = Below(3) == 0 ? 5'000 : 200;
   faults.between = 500 + Below(8'000);
 

@@ -24,15 +24,15 @@ enum class Canary : std::uint8_t {
   kDropRecord,           // the coordinator's store sometimes drops a record
   kChangeOutcome,        // stored outcomes change at a restart of the coordinator
   kLoseLease,            // all leases are lost at a restart of the coordinator
-  kNeverTick,            // the coordinator is never ticked
+  kNeverTick,            // the coordinator only wakes up for what arrives
   kAnswerTwice,          // a unary call gets its answer twice
   kNotifyTwice,          // subscribers are notified twice
   kRunTwice,             // a worker gets its op twice
   kSpawnTwice,           // a second worker on the device
   kSpoolForgets,         // the agent's spool drops SpoolBegun records
   kForgeOutcome,         // an agent reports other outcomes than it recorded
-  kSwallowSignal,        // the board sometimes does not get a signal
-  kSwallowDelete,        // the board does not get the signals of deletions
+  kSwallowSignal,        // streams of job signals sometimes lose a signal
+  kSwallowDelete,        // streams of job signals lose the deletions
 };
 inline constexpr int kCanaries = 14;
 std::string_view Name(Canary canary);
@@ -44,11 +44,13 @@ struct Faults {
   int agent_dies = 0;
   int identity_lost = 0;  // of an agent's deaths: its state folder is lost
   int spool_fails = 0;
-  int cut = 0;        // of messages: the link breaks
-  int lose = 0;       // of messages: only this message is lost
-  int repeat = 0;     // of messages and replies
-  int partition = 0;  // of an agent's minutes
-  int stop = 0;       // of an agent's minutes: SIGTERM
+  int cut = 0;                // of messages: the link breaks
+  int lose = 0;               // of messages: only this message is lost
+  int repeat = 0;             // of messages and replies
+  int partition = 0;          // of an agent's minutes
+  int stop = 0;               // of an agent's minutes: SIGTERM
+  int mute = 0;               // of an agent's minutes: its link falls silent and does not break
+  int coordinator_stops = 0;  // of the minutes: SIGTERM
   int hang = 0;
   int crash = 0;
   int late = 0;

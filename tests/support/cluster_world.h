@@ -96,11 +96,11 @@ class World {
     core::Hello hello = HelloOf(name, identity);
     hello.held = std::move(held);
     const core::LinkId link = NextId();
-    Step(core::LinkSaid{link, std::move(hello)});
+    Step(core::LinkMessage{link, std::move(hello)});
     return link;
   }
   void Say(core::LinkId link, core::AgentMessage message) {
-    Step(core::LinkSaid{link, std::move(message)});
+    Step(core::LinkMessage{link, std::move(message)});
   }
   void Answered(core::LinkId link, core::RunId run, int rank, core::Op op,
                 core::OutcomeCode code = core::OutcomeCode::kOk, const std::string& detail = "") {

@@ -6,7 +6,6 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "core/cluster/clients.h"
-#include "core/cluster/closed_early.h"
 #include "core/cluster/fleet.h"
 #include "core/cluster/job_file_registry.h"
 #include "core/cluster/job_signals.h"
@@ -138,10 +137,9 @@ class Cluster::Impl {
 
   // --- Agents -------------------------------------------------------------------------------
 
-  void On(const LinkSaid& said, const Stepping& step) {
+  void On(const LinkMessage& said, const Stepping& step) {
+    links_.insert(said.link);
     if (const auto* hello = std::get_if<Hello>(&said.message)) {
-      if (links_closed_early_.Take(said.link)) return;
-      links_.insert(said.link);
       OnHello(said.link, *hello, step);
       return;
     }
@@ -179,7 +177,10 @@ class Cluster::Impl {
   }
 
   void On(const LinkClosed& closed, const Stepping& step) {
-    if (links_.erase(closed.link) == 0) links_closed_early_.Add(closed.link);
+    if (links_.erase(closed.link) == 0) {
+      step.Do(ReportDefect{"link " + std::to_string(closed.link) + " was closed but is not open"});
+      return;
+    }
     fleet_.Detach(closed.link, step);
     step.Do(EndLink{closed.link, base::Status::Ok()});
   }
@@ -428,8 +429,7 @@ class Cluster::Impl {
   JobSignals signals_;
   JobFiles files_;
   bool all_published_ = false;
-  std::set<LinkId> links_;  // links that sent Hello and are not closed
-  ClosedEarly links_closed_early_;
+  std::set<LinkId> links_;  // links that sent a message and are not closed
 };
 
 Cluster::Cluster(const Settings& settings, Durable durable, Ms now)

@@ -7,18 +7,19 @@
 #include <vector>
 
 namespace assay::core::cluster {
+
 bool Streams::Open(const StreamOpened& opened, const Stepping& step) {
-  if (closed_early_.Take(opened.stream)) {
-    step.Do(EndStream{opened.stream, "", base::Status::Ok()});
-    return false;
+  if (streams_.emplace(opened.stream, Stream{opened.topic, opened.job, false, false}).second) {
+    return true;
   }
-  return streams_.emplace(opened.stream, Stream{opened.topic, opened.job, false, false}).second;
+  step.Do(ReportDefect{"stream " + std::to_string(opened.stream) + " was opened twice"});
+  return false;
 }
 
 void Streams::Close(StreamId id, const Stepping& step) {
   const auto it = streams_.find(id);
   if (it == streams_.end()) {
-    closed_early_.Add(id);
+    step.Do(ReportDefect{"stream " + std::to_string(id) + " was closed but is not open"});
     return;
   }
   End(id, base::Status::Ok(), step);

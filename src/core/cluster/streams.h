@@ -2,9 +2,9 @@
 // (kNotify) and platforms that wait for results (kResult). Listeners of all jobs: subscribers of
 // job signals (kSignal, kSignalList), whose job is "".
 //
-// Each stream has one open event and one close event, in either order (gRPC's callbacks run on
-// several threads). The cluster may end a stream before its close event arrives. Streams do not
-// outlive the process.
+// Each stream has one open event and then one close event; the caller's table of streams owns that
+// order. The cluster may end a stream before its close event arrives. Streams do not outlive the
+// process.
 //
 // Thread safety: none; the cluster owns it.
 #pragma once
@@ -14,7 +14,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/cluster/closed_early.h"
 #include "core/cluster/step.h"
 #include "core/event.h"
 
@@ -22,8 +21,7 @@ namespace assay::core::cluster {
 
 class Streams {
  public:
-  // Returns false if the stream is already closed; it has then been ended, and the caller must not
-  // use it further.
+  // False: it was opened before, which is a defect of the caller; the event is ignored.
   bool Open(const StreamOpened& opened, const Stepping& step);
   void Close(StreamId stream, const Stepping& step);
 
@@ -57,7 +55,6 @@ class Streams {
 
   std::map<StreamId, Stream> streams_;
   std::map<std::string, Listeners, std::less<>> jobs_;
-  ClosedEarly closed_early_;
 };
 
 }  // namespace assay::core::cluster

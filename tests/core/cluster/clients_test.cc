@@ -159,17 +159,6 @@ TEST_CASE("at the limit of ids a new one evicts the one idle longest, never one 
   CHECK_THAT(world.Last<Answer>()[0].text, Contains("max client num is 2"));
 }
 
-TEST_CASE("a stream closed before it was opened is not attached and does not retain its id") {
-  ClientsWorld world;
-  world.Register("c");
-  const StreamId stream = world.NextId();
-  world.Close(stream);
-  world.Step(StreamOpened{stream, Topic::kSignal, {}, "", "c", "CCAgent"});
-  CHECK(world.Last<AttachStream>().empty());
-  world.Let(601'000);
-  CHECK(world.Ended(world.Follow("c")).code() == Code::kNotFound);
-}
-
 TEST_CASE("a restart invalidates all ids") {
   ClientsWorld world;
   world.Register("c");

@@ -147,7 +147,7 @@ TEST_CASE("an agent that does not have a rank's device cannot execute it") {
     hello.node.devices.clear();
     for (const std::int32_t device : devices) hello.node.devices.push_back({device, "sim", ""});
     const LinkId link = world.NextId();
-    world.Step(LinkSaid{link, std::move(hello)});
+    world.Step(LinkMessage{link, std::move(hello)});
     return link;
   };
   attach("a", {0, 1, 2, 3});
@@ -193,8 +193,8 @@ TEST_CASE("a rank table's node finds its agent by name, host name, FQDN or addre
   Hello b = world.HelloOf("b");
   b.node.addresses = {"192.0.2.2", "192.0.2.9", "127.0.0.1", "fe80::1"};
   b.node.fqdn = a.node.host_name;
-  world.Step(LinkSaid{world.NextId(), a});
-  world.Step(LinkSaid{world.NextId(), b});
+  world.Step(LinkMessage{world.NextId(), a});
+  world.Step(LinkMessage{world.NextId(), b});
   const auto agent = [&](const std::string& node) {
     const std::string job = "job-" + node;
     world.Apply(job, MakeTable({{node, {0}}}));
@@ -217,7 +217,7 @@ TEST_CASE("a rank table's node finds its agent by name, host name, FQDN or addre
   }
   Hello c = world.HelloOf("c");
   c.node.host_name = "host-a";
-  world.Step(LinkSaid{world.NextId(), c});
+  world.Step(LinkMessage{world.NextId(), c});
   CHECK_THAT(agent("host-a"), Contains("agents \"a\" and \"c\" both have it as their host name"));
   CHECK(world.durable().runs.empty());
 }
@@ -474,17 +474,24 @@ TEST_CASE("a job under test keeps its table and cannot be deleted; its state may
   CHECK(world.durable().jobs.empty());
 }
 
-TEST_CASE("streams and links may close before they open") {
+TEST_CASE("an open or close out of order is reported as a defect and ignored") {
   World world;
   world.Apply("j", MakeTable({{"a", {0}}}));
   world.Step(StreamClosed{500});
+  CHECK(world.Last<ReportDefect>().size() == 1);
   CHECK(world.Last<EndStream>().empty());
   world.Step(StreamOpened{500, Topic::kNotify, {}, "j", "", ""});
-  CHECK(world.Last<EndStream>().at(0).stream == 500);
-  CHECK(world.Stress("j").code == 404);
+  CHECK(world.Last<AttachStream>().at(0).stream == 500);
+  world.Step(StreamOpened{500, Topic::kNotify, {}, "j", "", ""});
+  CHECK(world.Last<ReportDefect>().size() == 1);
+  CHECK(world.Last<AttachStream>().empty());
   world.Step(LinkClosed{600});
-  world.Step(LinkSaid{600, world.HelloOf("a")});
-  CHECK_FALSE(world.durable().nodes.contains("a"));
+  CHECK(world.Last<ReportDefect>().size() == 1);
+  CHECK(world.Last<EndLink>().empty());
+  world.Step(LinkMessage{601, Discarded{1}});
+  world.Step(LinkClosed{601});
+  CHECK(world.Ever<ReportDefect>().size() == 3);
+  CHECK(world.Last<EndLink>().at(0).link == 601);
 }
 
 TEST_CASE("node forget refuses a node that is attached or part of an open run") {
