@@ -142,7 +142,7 @@ class Cluster::Impl {
     if (const auto* hello = std::get_if<Hello>(&said.message)) {
       if (links_closed_early_.Take(said.link)) return;
       links_.insert(said.link);
-      OnHello(said.link, *hello, step);
+      OnHello(said.link, *hello, said.caller, step);
       return;
     }
     const Node* node = fleet_.NodeOf(said.link);
@@ -163,7 +163,7 @@ class Cluster::Impl {
     }
   }
 
-  void OnHello(LinkId link, const Hello& hello, const Stepping& step) {
+  void OnHello(LinkId link, const Hello& hello, const Caller& caller, const Stepping& step) {
     if (hello.protocol != kFleetProtocol) {
       step.Do(EndLink{
           link, base::InvalidError("node " + base::Quoted(hello.node.name) +
@@ -172,7 +172,7 @@ class Cluster::Impl {
                                    "; install the same version on both")});
       return;
     }
-    const auto node = fleet_.Attach(link, hello.node, step);
+    const auto node = fleet_.Attach(link, hello.node, caller, step);
     if (!node) return;
     step.Do(ToAgent{link, Welcome{settings_.heartbeat}});
     runs_.AgentCame(*node, link, hello.held, step);
@@ -192,7 +192,7 @@ class Cluster::Impl {
              step);
       return;
     }
-    if (const auto problem = fleet_.Forget(asked.node, step)) {
+    if (const auto problem = fleet_.Forget(asked.node, asked.caller, step)) {
       Refuse(asked.call, 404, *problem, step);
       return;
     }
