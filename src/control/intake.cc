@@ -5,38 +5,40 @@
 
 namespace assay::control {
 
-base::Status Intake::Admit(Guest guest) {
-  // Counts first, then reads the flag; BeginStop sets the flag first, and the counts are read after
-  // it. With sequentially consistent order at least one of the two sees the other.
-  const std::int64_t now = Count(guest).fetch_add(1, std::memory_order_seq_cst) + 1;
-  std::string why;
-  base::Code code = base::Code::kExhausted;
-  if (stopping_.load(std::memory_order_seq_cst)) {
-    code = base::Code::kUnavailable;
-    why = "the coordinator is stopping; try again later";
-  } else if (guest == Guest::kCall && now > limits_.calls_max) {
-    why = "too many calls in progress (limit " + std::to_string(limits_.calls_max) + "); try again";
-  } else if (guest == Guest::kStream && now > limits_.streams_max) {
-    why = "too many subscriptions (limit " + std::to_string(limits_.streams_max) +
-          " in total); end some first";
-  } else if (guest == Guest::kLink && now > limits_.links_max) {
-    why = "too many attached agents (limit " + std::to_string(limits_.links_max) + ")";
-  } else {
-    return base::Status::Ok();
-  }
-  Left(guest);
-  return {code, std::move(why)};
+// --- Admission ---
+
+Admission& Admission::operator=(Admission&& other) noexcept {
+  if (this == &other) return *this;
+  Release();
+  intake_ = std::exchange(other.intake_, nullptr);
+  bytes_ = other.bytes_;
+  kind_ = other.kind_;
+  return *this;
 }
 
-std::int64_t Intake::Live() const {
-  std::int64_t live = 0;
-  for (const std::atomic<std::int64_t>& count : counts_) {
-    live += count.load(std::memory_order_seq_cst);
-  }
-  return live;
+void Admission::Release() {
+  if (Intake* const intake = std::exchange(intake_, nullptr)) intake->Release(kind_, bytes_);
 }
 
-base::Status Intake::AdmitCommand() const {
+// --- Intake ---
+
+base::Result<Admission> Intake::Admit(const AdmissionRequest& request) {
+  if (request.command) {
+    if (base::Status status = CheckMailbox(); !status.ok()) return status;
+  }
+  if (request.large_bytes != 0) {
+    if (base::Status status = HoldBytes(request.large_bytes, request.outcomes); !status.ok()) {
+      return status;
+    }
+  }
+  const std::int64_t count = Count(request.kind).fetch_add(1, std::memory_order_seq_cst) + 1;
+  // Releases both counts when the object is refused.
+  Admission admission(this, request.kind, request.large_bytes);
+  if (base::Status status = CheckCount(request.kind, count); !status.ok()) return status;
+  return admission;
+}
+
+base::Status Intake::CheckMailbox() const {
   if (mailbox_.Depth() < limits_.mailbox_max) return base::Status::Ok();
   return base::ExhaustedError("the coordinator is overloaded (" +
                               std::to_string(limits_.mailbox_max) +
@@ -51,6 +53,42 @@ base::Status Intake::HoldBytes(std::size_t bytes, bool outcomes) {
   FreeBytes(bytes);
   return base::ExhaustedError("the coordinator is overloaded (large requests of " +
                               std::to_string(max >> 20) + " MiB are in progress); try again");
+}
+
+base::Status Intake::CheckCount(Admission::Kind kind, std::int64_t count) const {
+  if (stopping_.load(std::memory_order_seq_cst)) {
+    return base::UnavailableError("the coordinator is stopping; try again later");
+  }
+  switch (kind) {
+    case Admission::Kind::kCall:
+      if (count <= limits_.calls_max) break;
+      return base::ExhaustedError("too many calls in progress (limit " +
+                                  std::to_string(limits_.calls_max) + "); try again");
+    case Admission::Kind::kStream:
+      if (count <= limits_.streams_max) break;
+      return base::ExhaustedError("too many subscriptions (limit " +
+                                  std::to_string(limits_.streams_max) +
+                                  " in total); end some first");
+    case Admission::Kind::kLink:
+      if (count <= limits_.links_max) break;
+      return base::ExhaustedError("too many attached agents (limit " +
+                                  std::to_string(limits_.links_max) + ")");
+  }
+  return base::Status::Ok();
+}
+
+void Intake::Release(Admission::Kind kind, std::size_t bytes) {
+  if (bytes != 0) FreeBytes(bytes);
+  // The last access: once the count is 0, the intake may be destroyed.
+  Count(kind).fetch_sub(1, std::memory_order_release);
+}
+
+std::int64_t Intake::live_count() const {
+  std::int64_t live = 0;
+  for (const std::atomic<std::int64_t>& count : counts_) {
+    live += count.load(std::memory_order_seq_cst);
+  }
+  return live;
 }
 
 void Intake::Post(Inbound&& item) {
@@ -100,11 +138,13 @@ void Intake::PostLinkOpened(std::uint64_t id, LinkPort* link) {
   Post(std::move(item));
 }
 
-void Intake::PostLinkMessage(std::uint64_t id, core::AgentMessage&& message) {
+void Intake::PostLinkMessage(std::uint64_t id, core::Caller&& caller,
+                             core::AgentMessage&& message) {
   Inbound item;
   item.kind = Inbound::Kind::kLinkMessage;
   item.id = id;
-  item.event = std::make_unique<core::Event>(core::LinkMessage{id, std::move(message)});
+  item.event =
+      std::make_unique<core::Event>(core::LinkMessage{id, std::move(message), std::move(caller)});
   Post(std::move(item));
 }
 

@@ -25,6 +25,7 @@
 #include "rpc/admin/service.h"
 #include "rpc/bytes.h"
 #include "rpc/fleet_service.h"
+#include "rpc/gate.h"
 #include "rpc/job_service.h"
 #include "rpc/listen_address.h"
 #include "rpc/recover_service.h"
@@ -34,7 +35,6 @@
 namespace assay::coordinator {
 namespace {
 
-constexpr int kReceiveMax = 16 << 20;  // a reply of 65,536 ranks has up to 5.4 MB
 constexpr int kReflectionThreads = 16;
 constexpr core::Ms kIdleTimeoutMin = 20'000;
 constexpr core::Ms kIdleTimeoutMax = 86'400'000;
@@ -62,7 +62,7 @@ struct Keepalive {
 
 void SetTransport(grpc::ServerBuilder* builder, const CoordinatorOptions& options) {
   const Keepalive keepalive(options.idle_timeout);
-  builder->SetMaxReceiveMessageSize(kReceiveMax);
+  builder->SetMaxReceiveMessageSize(static_cast<int>(rpc::kRequestBytesMax));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive.ping_ms);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive.answer_ms);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -121,6 +121,7 @@ class Coordinator::Impl {
   control::Fanout fanout_{encoder_.get()};
   control::Worker parser_;
   control::Worker reader_;
+  const rpc::Gate gate_{&intake_, &reader_};
   std::optional<control::ControlLoop> loop_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<rpc::Acceptor> acceptor_;
@@ -208,11 +209,11 @@ base::Status Coordinator::Impl::Serve() {
   grpc::EnableDefaultHealthCheckService(true);
   // A static link drops the plugin's self-registration.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  services_.push_back(rpc::MakeRecoverService(&intake_, &parser_));
+  services_.push_back(rpc::MakeRecoverService(&gate_, &parser_));
   services_.push_back(
-      rpc::MakeJobService(&intake_, &parser_, &fanout_.board(), options_.subscriber_buffer));
-  services_.push_back(rpc::MakeFleetService(&intake_, &parser_));
-  services_.push_back(MakeAdminService(&intake_, &parser_, &reader_, reads_.get()));
+      rpc::MakeJobService(&gate_, &parser_, &fanout_.board(), options_.subscriber_buffer));
+  services_.push_back(rpc::MakeFleetService(&gate_, &parser_));
+  services_.push_back(MakeAdminService(&gate_, &parser_, &reader_, reads_.get()));
   base::Result<std::unique_ptr<rpc::Acceptor>> acceptor = rpc::Acceptor::Listen(address_);
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = std::move(*acceptor);
@@ -256,7 +257,7 @@ base::Status Coordinator::Impl::Stop() {
     acceptor_->Stop();
     server_->Shutdown(std::chrono::system_clock::now() + kStopGrace);
     // gRPC has finished every call; the last reactors may still be in OnDone.
-    while (intake_.Live() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (intake_.live_count() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   jobs_directory_.reset();
   parser_.Stop();

@@ -25,10 +25,19 @@ using CallId = std::uint64_t;
 using StreamId = std::uint64_t;
 using LinkId = std::uint64_t;
 
-// The client of a call. It is not authenticated: every caller has the rights of a local operator.
+// How a caller's bytes reach the coordinator.
+enum class Transport : std::uint8_t {
+  kInProcess,  // a part of this program
+  kLoopback,   // another process of this machine
+  kInsecure,   // another machine; neither encrypted nor authenticated
+};
+
+// The origin of an event: the client of a call, stream or link. It is not authenticated: every
+// caller has the rights of a local operator.
 struct Caller {
   std::string who;   // the peer's address, for events and log
-  std::string role;  // as the client states it; not trusted
+  std::string role;  // as the client states it; not trusted; "" if the call has none
+  Transport transport = Transport::kInProcess;
 };
 
 enum class ExecutorDemand : std::uint8_t { kAuto, kSubscriber, kAgent };
@@ -83,6 +92,7 @@ struct StreamClosed {
 struct LinkMessage {
   LinkId link = 0;
   AgentMessage message;
+  Caller caller = {};  // of the link
 };
 // Once for every link that sent a message, no matter which side ended it; no message of the link
 // follows.

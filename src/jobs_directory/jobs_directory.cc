@@ -61,7 +61,7 @@ FileStamp StampOf(const struct stat& file) {
 }
 
 void SetCall(core::CallId call, core::Event* event) {
-  const core::Caller caller{"the jobs directory", "coordinator"};
+  const core::Caller caller{"the jobs directory", "coordinator", core::Transport::kInProcess};
   std::visit(
       [&](auto& order) {
         using Kind = std::decay_t<decltype(order)>;
@@ -98,7 +98,8 @@ std::string ReadAll(int file, std::size_t max, std::string* text) {
 // it; it deletes itself.
 class JobsDirectory::Order final : public control::PendingCall {
  public:
-  Order(JobsDirectory* directory, std::string job) : directory_(directory), job_(std::move(job)) {
+  Order(JobsDirectory* directory, std::string job, control::Admission&& admission)
+      : directory_(directory), job_(std::move(job)), admission_(std::move(admission)) {
     directory->orders_.fetch_add(1, std::memory_order_relaxed);
   }
 
@@ -111,17 +112,17 @@ class JobsDirectory::Order final : public control::PendingCall {
   ~Order() = default;
   void End(std::unique_ptr<core::Answer> answer) {
     JobsDirectory* const directory = directory_;
-    control::Intake* const intake = directory->intake_;
+    const control::Admission admission = std::move(admission_);  // released last
     (void)directory->answers_.Post({std::move(job_), std::move(answer)});
     delete this;
     // Stop waits for this count, too: when it has seen the answer, this thread may still be inside
     // Post of the directory's mailbox.
     directory->orders_.fetch_sub(1, std::memory_order_release);
-    intake->Left(control::Intake::Guest::kCall);
   }
 
   JobsDirectory* const directory_;
   std::string job_;
+  control::Admission admission_;
 };
 
 JobsDirectory::JobsDirectory(std::string folder, control::Intake* intake)
@@ -347,12 +348,11 @@ void JobsDirectory::LookAndTell(core::Ms now) {
 }
 
 void JobsDirectory::Tell(const std::string& job, core::Event&& event, core::Ms now) {
-  if (!intake_->AdmitCommand().ok() || !intake_->Admit(control::Intake::Guest::kCall).ok()) {
-    return desk_.Failed(job, now);
-  }
+  base::Result<control::Admission> admission = intake_->Admit({.command = true});
+  if (!admission.ok()) return desk_.Failed(job, now);
   const core::CallId call = intake_->NextId();
   SetCall(call, &event);
-  intake_->PostCall(call, new Order(this, job), std::move(event));
+  intake_->PostCall(call, new Order(this, job, std::move(*admission)), std::move(event));
 }
 
 void JobsDirectory::TakeAnswers(core::Ms now) {

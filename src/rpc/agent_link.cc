@@ -21,14 +21,6 @@ core::Ms SteadyNow() {
 
 constexpr core::Ms kInHand = -1;  // a message is being processed
 
-class Refused final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
- public:
-  explicit Refused(const grpc::Status& status) { Finish(status); }
-
- private:
-  void OnDone() override { delete this; }
-};
-
 base::Result<std::optional<core::AgentMessage>> Parse(const grpc::ByteBuffer& bytes) {
   fleet::AgentMessage wire;
   if (base::Status status = ParseBytes(bytes, &wire); !status.ok()) return status;
@@ -37,17 +29,12 @@ base::Result<std::optional<core::AgentMessage>> Parse(const grpc::ByteBuffer& by
 
 }  // namespace
 
-AgentLink* AgentLink::Open(control::Intake* intake, control::Worker* parser,
+AgentLink* AgentLink::Open(control::Intake* intake, Pass&& pass, control::Worker* parser,
                            grpc::CallbackServerContext* context) {
-  auto* link = new AgentLink(intake, parser, context);
+  auto* link = new AgentLink(intake, std::move(pass), parser, context);
   link->heard_.store(SteadyNow(), std::memory_order_relaxed);
   intake->PostLinkOpened(link->id_, link);
   return link;
-}
-
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* AgentLink::Refuse(
-    const grpc::Status& status) {
-  return new Refused(status);
 }
 
 void AgentLink::ReadNext() {
@@ -86,16 +73,17 @@ void AgentLink::Handle() {
     // thread, and this object may be deleted.
     control::Intake* const intake = intake_;
     const std::uint64_t id = id_;
+    core::Caller caller = pass_.caller;
     Leave();
-    intake->PostLinkMessage(id, std::move(**message));
+    intake->PostLinkMessage(id, std::move(caller), std::move(**message));
   }
 }
 
 bool AgentLink::Enter() {
-  std::uint32_t gate = gate_.load(std::memory_order_relaxed);
-  while ((gate & kFinish) == 0) {
-    if (gate_.compare_exchange_weak(gate, gate + kInside, std::memory_order_acq_rel,
-                                    std::memory_order_relaxed)) {
+  std::uint32_t handlers = handlers_.load(std::memory_order_relaxed);
+  while ((handlers & kFinish) == 0) {
+    if (handlers_.compare_exchange_weak(handlers, handlers + kInside, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed)) {
       return true;
     }
   }
@@ -103,14 +91,15 @@ bool AgentLink::Enter() {
 }
 
 void AgentLink::Leave() {
-  if (gate_.fetch_sub(kInside, std::memory_order_acq_rel) == (kInside | kFinish)) {
+  if (handlers_.fetch_sub(kInside, std::memory_order_acq_rel) == (kInside | kFinish)) {
     ServerBidiReactor::Finish(final_);
   }
 }
 
 void AgentLink::Finish(const grpc::Status& status) {
   final_ = status;
-  if (gate_.fetch_or(kFinish, std::memory_order_acq_rel) == 0) ServerBidiReactor::Finish(final_);
+  if (handlers_.fetch_or(kFinish, std::memory_order_acq_rel) == 0)
+    ServerBidiReactor::Finish(final_);
 }
 
 void AgentLink::Deliver(const core::CoordinatorMessage& message) {
@@ -141,10 +130,9 @@ void AgentLink::PostClosed(std::unique_ptr<base::Status> why) {
 }
 
 void AgentLink::OnDone() {
-  control::Intake* const intake = intake_;
-  intake->PostLinkDone(id_, close_posted_.load(std::memory_order_relaxed));
+  const control::Admission admission = std::move(pass_.admission);  // released last
+  intake_->PostLinkDone(id_, close_posted_.load(std::memory_order_relaxed));
   delete this;
-  intake->Left(control::Intake::Guest::kLink);
 }
 
 }  // namespace assay::rpc

@@ -9,10 +9,10 @@
 // posts LinkDone and deletes the object.
 //
 // The link's own reads could race with an End on another thread: a read started after Finish would
-// touch a finished call. `gate_` prevents that. It counts the handlers inside, the threads that
+// touch a finished call. `handlers_` prevents that. It counts the handlers inside, the threads that
 // handle a message (briefly two: a handler that has started the next read leaves only after that
 // read's handler may have entered), and has a bit that requests Finish. No handler enters once the
-// bit is set. The thread that brings the gate to "bit set, no handler inside" calls Finish; that
+// bit is set. The thread that brings it to "bit set, no handler inside" calls Finish; that
 // happens once. So no read starts after Finish, and since gRPC calls OnDone only after Finish, a
 // handler inside may use the object on any thread.
 #pragma once
@@ -23,23 +23,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "control/intake.h"
 #include "control/task_thread.h"
 #include "core/fleet_message.h"
 #include "lockfree/outbox.h"
 #include "rpc/bytes.h"
+#include "rpc/gate.h"
 
 namespace assay::rpc {
 
 class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                         public control::LinkPort {
  public:
-  // Posts LinkOpened. REQUIRES: admitted as a Guest::kLink.
-  static AgentLink* Open(control::Intake* intake, control::Worker* parser,
+  // Posts LinkOpened. pass: of this link; every message is posted with its caller, and its
+  // admission is released after the object's deletion.
+  static AgentLink* Open(control::Intake* intake, Pass&& pass, control::Worker* parser,
                          grpc::CallbackServerContext* context);
-  static grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Refuse(
-      const grpc::Status& status);
 
   // --- Called by the control loop ---
   void ReadNext() override;
@@ -58,12 +59,13 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   // Room for the assignments of all jobs of a node and for acknowledgements. An agent that leaves
   // this many messages unread is ended; when it attaches again, everything is sent again.
   static constexpr std::uint32_t kOutbox = 128;
-  static constexpr std::size_t kLargeBytes = 64 * 1024;
   static constexpr std::uint32_t kFinish = 1;
   static constexpr std::uint32_t kInside = 2;
 
-  AgentLink(control::Intake* intake, control::Worker* parser, grpc::CallbackServerContext* context)
+  AgentLink(control::Intake* intake, Pass&& pass, control::Worker* parser,
+            grpc::CallbackServerContext* context)
       : intake_(intake),
+        pass_(std::move(pass)),
         parser_(parser),
         context_(context),
         id_(intake->NextId()),
@@ -75,8 +77,8 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   void OnCancel() override { PostClosed(nullptr); }
   void OnDone() override;
 
-  // Parses incoming_, posts the message or starts the next read, and leaves the gate. REQUIRES: the
-  // caller has entered the gate.
+  // Parses incoming_, posts the message or starts the next read, and leaves. REQUIRES: the thread
+  // has entered.
   void Handle();
   // False: Finish was requested.
   bool Enter();
@@ -85,6 +87,7 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   void PostClosed(std::unique_ptr<base::Status> why);
 
   control::Intake* const intake_;
+  Pass pass_;  // changed by OnDone only
   control::Worker* const parser_;
   grpc::CallbackServerContext* const context_;  // lives until OnDone
   const std::uint64_t id_;
@@ -92,7 +95,7 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   grpc::ByteBuffer incoming_;  // owned by gRPC from StartRead to OnReadDone, then by Handle
   // When the last message arrived (steady clock), or kInHand. Relaxed: it orders nothing.
   std::atomic<core::Ms> heard_{0};
-  std::atomic<std::uint32_t> gate_{0};
+  std::atomic<std::uint32_t> handlers_{0};
   grpc::Status final_;  // set before kFinish
   std::atomic<bool> close_posted_{false};
 };

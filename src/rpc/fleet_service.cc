@@ -1,8 +1,10 @@
 #include "rpc/fleet_service.h"
 
+#include <utility>
+
 #include "fleet.grpc.pb.h"
 #include "rpc/agent_link.h"
-#include "wire/grpc_status.h"
+#include "rpc/refuse.h"
 
 namespace assay::rpc {
 namespace {
@@ -10,26 +12,24 @@ namespace {
 class FleetService final
     : public fleet::Fleet::WithRawCallbackMethod_Attach<fleet::Fleet::Service> {
  public:
-  FleetService(control::Intake* intake, control::Worker* parser)
-      : intake_(intake), parser_(parser) {}
+  FleetService(const Gate* gate, control::Worker* parser) : gate_(gate), parser_(parser) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(
       grpc::CallbackServerContext* context) override {
-    if (base::Status status = intake_->Admit(control::Intake::Guest::kLink); !status.ok()) {
-      return AgentLink::Refuse(wire::ToGrpc(status));
-    }
-    return AgentLink::Open(intake_, parser_, context);
+    base::Result<Pass> pass = gate_->Enter(Call::kFleetAttach, context->peer(), 0);
+    if (!pass.ok()) return RefuseLink(pass.status());
+    return AgentLink::Open(gate_->intake(), std::move(*pass), parser_, context);
   }
 
  private:
-  control::Intake* const intake_;
+  const Gate* const gate_;
   control::Worker* const parser_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeFleetService(control::Intake* intake, control::Worker* parser) {
-  return std::make_unique<FleetService>(intake, parser);
+std::unique_ptr<grpc::Service> MakeFleetService(const Gate* gate, control::Worker* parser) {
+  return std::make_unique<FleetService>(gate, parser);
 }
 
 }  // namespace assay::rpc

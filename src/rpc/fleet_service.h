@@ -7,12 +7,12 @@
 
 #include <memory>
 
-#include "control/intake.h"
 #include "control/task_thread.h"
+#include "rpc/gate.h"
 
 namespace assay::rpc {
 
 // The pointers outlive the service and its links.
-std::unique_ptr<grpc::Service> MakeFleetService(control::Intake* intake, control::Worker* parser);
+std::unique_ptr<grpc::Service> MakeFleetService(const Gate* gate, control::Worker* parser);
 
 }  // namespace assay::rpc

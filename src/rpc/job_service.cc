@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/uuid.h"
 #include "job.grpc.pb.h"
+#include "rpc/refuse.h"
 #include "rpc/server_stream.h"
 #include "rpc/unary_call.h"
 #include "wire/grpc_status.h"
@@ -17,27 +18,15 @@ namespace {
 using grpc::ByteBuffer;
 using StreamReactor = grpc::ServerWriteReactor<ByteBuffer>;
 
-// A request is a role and an id.
-constexpr std::size_t kRequestBytesMax = 64 * 1024;
-
-base::Status ParseClient(const ByteBuffer& bytes, job::ClientInfo* info) {
-  if (bytes.Length() > kRequestBytesMax) {
-    return base::InvalidError("the request has " + std::to_string(bytes.Length()) +
-                              " bytes; a role and an id may have at most " +
-                              std::to_string(kRequestBytesMax));
-  }
-  return ParseBytes(bytes, info);
-}
-
 using JobBase = job::Job::WithRawCallbackMethod_Register<
     job::Job::WithRawCallbackMethod_SubscribeJobSummarySignal<
         job::Job::WithRawCallbackMethod_SubscribeJobSummarySignalList<job::Job::Service>>>;
 
 class JobService final : public JobBase {
  public:
-  JobService(control::Intake* intake, control::Worker* parser, control::RoomListener* board,
+  JobService(const Gate* gate, control::Worker* parser, control::RoomListener* board,
              std::size_t subscriber_buffer)
-      : intake_(intake), parser_(parser), limits_{board, subscriber_buffer, kWaitingMax} {}
+      : gate_(gate), parser_(parser), limits_{board, subscriber_buffer, kWaitingMax} {}
 
   grpc::ServerUnaryReactor* Register(CallContext* context, const ByteBuffer* request,
                                      ByteBuffer* response) override {
@@ -45,12 +34,13 @@ class JobService final : public JobBase {
     Command::Handling handling;
     handling.translate = [client](Command* call) -> Command::Translated {
       job::ClientInfo info;
-      if (base::Status status = ParseClient(call->request(), &info); !status.ok()) {
+      if (base::Status status = ParseBytes(call->request(), &info); !status.ok()) {
         return ReplyWith(status);
       }
       core::ClientRegistered event;
       event.call = call->id();
       event.caller = call->caller();
+      event.caller.role = base::Shown(info.role());
       event.role = info.role();
       event.client = client;
       return core::Event(std::move(event));
@@ -63,16 +53,18 @@ class JobService final : public JobBase {
       if (answer.code == kRegistered) status.set_clientid(client);
       call->Finish(ReplyWith(status));
     };
-    return Command::Serve(intake_, parser_, context, request, response, std::move(handling));
+    return Command::Serve(gate_, Call::kJobRegister, parser_, context, request, response,
+                          std::move(handling));
   }
 
   StreamReactor* SubscribeJobSummarySignal(CallContext* context,
                                            const ByteBuffer* request) override {
-    return Subscribe(context, *request, core::Topic::kSignal);
+    return Subscribe(Call::kJobSubscribeJobSummarySignal, context, *request, core::Topic::kSignal);
   }
   StreamReactor* SubscribeJobSummarySignalList(CallContext* context,
                                                const ByteBuffer* request) override {
-    return Subscribe(context, *request, core::Topic::kSignalList);
+    return Subscribe(Call::kJobSubscribeJobSummarySignalList, context, *request,
+                     core::Topic::kSignalList);
   }
 
  private:
@@ -81,33 +73,32 @@ class JobService final : public JobBase {
   // conflated.
   static constexpr std::uint32_t kWaitingMax = 64;
 
-  StreamReactor* Subscribe(CallContext* context, const ByteBuffer& bytes, core::Topic topic) {
+  StreamReactor* Subscribe(Call call, CallContext* context, const ByteBuffer& bytes,
+                           core::Topic topic) {
+    base::Result<Pass> pass = gate_->Enter(call, context->peer(), bytes.Length());
+    if (!pass.ok()) return RefuseStream(pass.status());
     job::ClientInfo info;
-    if (base::Status status = ParseClient(bytes, &info); !status.ok()) {
-      return ServerStream::Refuse(wire::ToGrpc(status));
-    }
-    if (base::Status status = intake_->Admit(control::Intake::Guest::kStream); !status.ok()) {
-      return ServerStream::Refuse(wire::ToGrpc(status));
-    }
+    if (base::Status status = ParseBytes(bytes, &info); !status.ok()) return RefuseStream(status);
+    pass->caller.role = base::Shown(info.role());
     core::StreamOpened opened;
     opened.topic = topic;
-    opened.caller = CallerOf(*context, base::Shown(info.role()));
     opened.client = info.clientid();
     opened.role = info.role();
-    return ServerStream::Open(intake_, context, limits_, std::move(opened));
+    return ServerStream::Open(gate_->intake(), std::move(*pass), context, limits_,
+                              std::move(opened));
   }
 
-  control::Intake* const intake_;
+  const Gate* const gate_;
   control::Worker* const parser_;
   const ServerStream::Limits limits_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeJobService(control::Intake* intake, control::Worker* parser,
+std::unique_ptr<grpc::Service> MakeJobService(const Gate* gate, control::Worker* parser,
                                               control::RoomListener* board,
                                               std::size_t subscriber_buffer) {
-  return std::make_unique<JobService>(intake, parser, board, subscriber_buffer);
+  return std::make_unique<JobService>(gate, parser, board, subscriber_buffer);
 }
 
 }  // namespace assay::rpc

@@ -9,14 +9,15 @@
 #include <cstddef>
 #include <memory>
 
-#include "control/intake.h"
+#include "control/ports.h"
 #include "control/task_thread.h"
+#include "rpc/gate.h"
 
 namespace assay::rpc {
 
 // board: notified when a subscriber's stream has room again. subscriber_buffer: bytes that may be
 // unwritten per subscriber. The pointers outlive the service and its streams.
-std::unique_ptr<grpc::Service> MakeJobService(control::Intake* intake, control::Worker* parser,
+std::unique_ptr<grpc::Service> MakeJobService(const Gate* gate, control::Worker* parser,
                                               control::RoomListener* board,
                                               std::size_t subscriber_buffer);
 

@@ -1,6 +1,7 @@
 #include "rpc/recover_service.h"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "recover.grpc.pb.h"
+#include "rpc/refuse.h"
 #include "rpc/server_stream.h"
 #include "rpc/unary_call.h"
 #include "wire/grpc_status.h"
@@ -112,15 +114,15 @@ using RecoverBase = Recover::WithRawCallbackMethod_Init<Recover::WithRawCallback
 
 class RecoverService final : public RecoverBase {
  public:
-  RecoverService(control::Intake* intake, control::Worker* parser)
-      : intake_(intake), parser_(parser) {}
+  RecoverService(const Gate* gate, control::Worker* parser) : gate_(gate), parser_(parser) {}
 
   UnaryReactor* StressTest(CallContext* context, const ByteBuffer* request,
                            ByteBuffer* response) override {
     Command::Handling handling;
     handling.translate = TranslateStressTest;
     handling.respond = RespondWireStatus;
-    return Command::Serve(intake_, parser_, context, request, response, std::move(handling));
+    return Command::Serve(gate_, Call::kRecoverStressTest, parser_, context, request, response,
+                          std::move(handling));
   }
 
   UnaryReactor* ReplyStressTestResult(CallContext* context, const ByteBuffer* request,
@@ -128,56 +130,63 @@ class RecoverService final : public RecoverBase {
     Command::Handling handling;
     handling.translate = TranslateReply;
     handling.respond = RespondWireStatus;
-    handling.outcomes = true;
-    return Command::Serve(intake_, parser_, context, request, response, std::move(handling));
+    return Command::Serve(gate_, Call::kRecoverReplyStressTestResult, parser_, context, request,
+                          response, std::move(handling));
   }
 
   StreamReactor* SubscribeNotifyExecStressTest(CallContext* context,
                                                const ByteBuffer* request) override {
-    return Subscribe<ClientInfo>(context, request, core::Topic::kNotify);
+    return Subscribe<ClientInfo>(Call::kRecoverSubscribeNotifyExecStressTest, context, *request,
+                                 core::Topic::kNotify);
   }
   StreamReactor* SubscribeStressTestResponse(CallContext* context,
                                              const ByteBuffer* request) override {
-    return Subscribe<StressTestRequest>(context, request, core::Topic::kResult);
+    return Subscribe<StressTestRequest>(Call::kRecoverSubscribeStressTestResponse, context,
+                                        *request, core::Topic::kResult);
   }
 
-  // --- Not implemented yet ---
+  // --- Not implemented yet: the gate refuses them ---
 
-  UnaryReactor* Init(CallContext* context, const ByteBuffer*, ByteBuffer*) override {
-    return NotBuilt(context);
+  UnaryReactor* Init(CallContext* context, const ByteBuffer* request, ByteBuffer*) override {
+    return Unimplemented(Call::kRecoverInit, context, *request);
   }
-  UnaryReactor* Register(CallContext* context, const ByteBuffer*, ByteBuffer*) override {
-    return NotBuilt(context);
+  UnaryReactor* Register(CallContext* context, const ByteBuffer* request, ByteBuffer*) override {
+    return Unimplemented(Call::kRecoverRegister, context, *request);
   }
-  StreamReactor* SubscribeProcessManageSignal(CallContext*, const ByteBuffer*) override {
-    return ServerStream::Refuse(NotBuiltStatus());
+  StreamReactor* SubscribeProcessManageSignal(CallContext* context,
+                                              const ByteBuffer* request) override {
+    return RefuseStream(Refusal(Call::kRecoverSubscribeProcessManageSignal, context, *request));
   }
-  UnaryReactor* ReportStopComplete(CallContext* context, const ByteBuffer*, ByteBuffer*) override {
-    return NotBuilt(context);
+  UnaryReactor* ReportStopComplete(CallContext* context, const ByteBuffer* request,
+                                   ByteBuffer*) override {
+    return Unimplemented(Call::kRecoverReportStopComplete, context, *request);
   }
-  UnaryReactor* ReportRecoverStrategy(CallContext* context, const ByteBuffer*,
+  UnaryReactor* ReportRecoverStrategy(CallContext* context, const ByteBuffer* request,
                                       ByteBuffer*) override {
-    return NotBuilt(context);
+    return Unimplemented(Call::kRecoverReportRecoverStrategy, context, *request);
   }
-  UnaryReactor* ReportRecoverStatus(CallContext* context, const ByteBuffer*, ByteBuffer*) override {
-    return NotBuilt(context);
+  UnaryReactor* ReportRecoverStatus(CallContext* context, const ByteBuffer* request,
+                                    ByteBuffer*) override {
+    return Unimplemented(Call::kRecoverReportRecoverStatus, context, *request);
   }
-  UnaryReactor* ReportProcessFault(CallContext* context, const ByteBuffer*, ByteBuffer*) override {
-    return NotBuilt(context);
+  UnaryReactor* ReportProcessFault(CallContext* context, const ByteBuffer* request,
+                                   ByteBuffer*) override {
+    return Unimplemented(Call::kRecoverReportProcessFault, context, *request);
   }
-  UnaryReactor* HealthCheck(CallContext* context, const ByteBuffer*, ByteBuffer*) override {
-    return NotBuilt(context);
+  UnaryReactor* HealthCheck(CallContext* context, const ByteBuffer* request, ByteBuffer*) override {
+    return Unimplemented(Call::kRecoverHealthCheck, context, *request);
   }
 
  private:
-  // A subscription is one or two short strings.
-  static constexpr std::size_t kSubscribeBytesMax = 64 * 1024;
-
-  static grpc::Status NotBuiltStatus() {
-    return wire::ToGrpc(
-        base::UnsupportedError("this version of Assay does not implement process recovery"));
+  // REQUIRES: the table's row of the call says that it is not implemented.
+  base::Status Refusal(Call call, CallContext* context, const ByteBuffer& request) const {
+    const base::Result<Pass> pass = gate_->Enter(call, context->peer(), request.Length());
+    assert(!pass.ok());
+    return pass.status();
   }
-  static UnaryReactor* NotBuilt(CallContext* context) { return Refuse(context, NotBuiltStatus()); }
+  UnaryReactor* Unimplemented(Call call, CallContext* context, const ByteBuffer& request) const {
+    return RefuseCall(Refusal(call, context, request));
+  }
 
   static std::string RoleOf(const ClientInfo& info) { return info.role(); }
   static std::string RoleOf(const StressTestRequest&) { return ""; }
@@ -185,38 +194,33 @@ class RecoverService final : public RecoverBase {
   static std::string JobOf(const StressTestRequest& request) { return request.jobid(); }
 
   template <class Request>
-  StreamReactor* Subscribe(CallContext* context, const ByteBuffer* bytes, core::Topic topic) {
-    if (bytes->Length() > kSubscribeBytesMax) {
-      return ServerStream::Refuse(wire::ToGrpc(base::InvalidError(
-          "the request has " + std::to_string(bytes->Length()) +
-          " bytes; a subscription may have at most " + std::to_string(kSubscribeBytesMax))));
-    }
+  StreamReactor* Subscribe(Call call, CallContext* context, const ByteBuffer& bytes,
+                           core::Topic topic) {
+    base::Result<Pass> pass = gate_->Enter(call, context->peer(), bytes.Length());
+    if (!pass.ok()) return RefuseStream(pass.status());
     Request request;
-    if (base::Status status = ParseBytes(*bytes, &request); !status.ok()) {
-      return ServerStream::Refuse(wire::ToGrpc(status));
+    if (base::Status status = ParseBytes(bytes, &request); !status.ok()) {
+      return RefuseStream(status);
     }
     if (const auto problem = base::IdProblem("job", JobOf(request))) {
-      return ServerStream::Refuse(wire::ToGrpc(base::InvalidError(*problem)));
+      return RefuseStream(base::InvalidError(*problem));
     }
-    if (base::Status status = intake_->Admit(control::Intake::Guest::kStream); !status.ok()) {
-      return ServerStream::Refuse(wire::ToGrpc(status));
-    }
+    pass->caller.role = base::Shown(RoleOf(request));
     core::StreamOpened opened;
     opened.topic = topic;
-    opened.caller = CallerOf(*context, base::Shown(RoleOf(request)));
     opened.job = JobOf(request);
-    return ServerStream::Open(intake_, context, ServerStream::kForStressTests, std::move(opened));
+    return ServerStream::Open(gate_->intake(), std::move(*pass), context,
+                              ServerStream::kForStressTests, std::move(opened));
   }
 
-  control::Intake* const intake_;
+  const Gate* const gate_;
   control::Worker* const parser_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeRecoverService(control::Intake* intake,
-                                                  control::Worker* parser) {
-  return std::make_unique<RecoverService>(intake, parser);
+std::unique_ptr<grpc::Service> MakeRecoverService(const Gate* gate, control::Worker* parser) {
+  return std::make_unique<RecoverService>(gate, parser);
 }
 
 }  // namespace assay::rpc

@@ -1,6 +1,7 @@
 // The stress-test calls of ClusterD's service Recover (docs/wire.md 3, 4 and 9). It only translates
-// requests and posts them to the control loop. The other calls of Recover answer UNIMPLEMENTED
-// without a log line, because training agents repeat them every few seconds.
+// requests and posts them to the control loop. The other calls of Recover answer UNIMPLEMENTED with
+// a text that names the method, and without a log line, because training agents repeat them every
+// few seconds.
 //
 // Thread safety: gRPC's threads call it.
 #pragma once
@@ -9,12 +10,12 @@
 
 #include <memory>
 
-#include "control/intake.h"
 #include "control/task_thread.h"
+#include "rpc/gate.h"
 
 namespace assay::rpc {
 
 // The pointers outlive the service and its streams.
-std::unique_ptr<grpc::Service> MakeRecoverService(control::Intake* intake, control::Worker* parser);
+std::unique_ptr<grpc::Service> MakeRecoverService(const Gate* gate, control::Worker* parser);
 
 }  // namespace assay::rpc

@@ -8,29 +8,16 @@
 #include "wire/grpc_status.h"
 
 namespace assay::rpc {
-namespace {
 
-class Refused final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
- public:
-  explicit Refused(const grpc::Status& status) { Finish(status); }
-
- private:
-  void OnDone() override { delete this; }
-};
-
-}  // namespace
-
-ServerStream* ServerStream::Open(control::Intake* intake, grpc::CallbackServerContext* context,
-                                 const Limits& limits, core::StreamOpened opened) {
-  auto* stream = new ServerStream(intake, context, limits);
+ServerStream* ServerStream::Open(control::Intake* intake, Pass&& pass,
+                                 grpc::CallbackServerContext* context, const Limits& limits,
+                                 core::StreamOpened opened) {
+  auto* stream = new ServerStream(intake, std::move(pass.admission), context, limits);
   opened.stream = stream->id_;
+  opened.caller = std::move(pass.caller);
   intake->PostStreamOpened(stream->id_, stream, std::move(opened));
   // The loop may already have ended the stream, but gRPC keeps it until the RPC handler returns.
   return stream;
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* ServerStream::Refuse(const grpc::Status& status) {
-  return new Refused(status);
 }
 
 void ServerStream::NameRun(core::RunId run) {
@@ -77,10 +64,9 @@ void ServerStream::OnWriteDone(bool ok) {
 }
 
 void ServerStream::OnDone() {
-  control::Intake* const intake = intake_;
-  intake->PostStreamDone(id_, close_posted_.load(std::memory_order_relaxed));
+  const control::Admission admission = std::move(admission_);  // released last
+  intake_->PostStreamDone(id_, close_posted_.load(std::memory_order_relaxed));
   delete this;
-  intake->Left(control::Intake::Guest::kStream);
 }
 
 }  // namespace assay::rpc

@@ -1,10 +1,10 @@
 // One subscriber's stream (notify, result or job signals): a reactor that writes the messages of a
 // fan-out queue.
 //
-// Lifetime: an RPC handler calls Open, which posts StreamOpened. From then on the control loop
-// decides. The stream's filler is the fan-out queue that the loop handed it to, one at a time. The
-// filler's last call is End; gRPC then calls OnDone, which posts StreamDone and deletes the object.
-// A client's disconnect (OnCancel) is only posted; the stream lives until End.
+// Lifetime: an RPC handler passes the gate and calls Open, which posts StreamOpened. From then on
+// the control loop decides. The stream's filler is the fan-out queue that the loop handed it to,
+// one at a time. The filler's last call is End; gRPC then calls OnDone, which posts StreamDone and
+// deletes the object. A client's disconnect (OnCancel) is only posted; the stream lives until End.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -12,11 +12,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "control/intake.h"
 #include "core/event.h"
 #include "lockfree/outbox.h"
 #include "rpc/bytes.h"
+#include "rpc/gate.h"
 
 namespace assay::rpc {
 
@@ -33,11 +35,11 @@ class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // at all.
   static constexpr Limits kForStressTests{nullptr, static_cast<std::size_t>(-1), 16};
 
-  // Sets `opened.stream` and posts `opened`. REQUIRES: admitted as a Guest::kStream.
-  static ServerStream* Open(control::Intake* intake, grpc::CallbackServerContext* context,
-                            const Limits& limits, core::StreamOpened opened);
-  // Ends the RPC immediately with `status`: for requests refused before they become a stream.
-  static grpc::ServerWriteReactor<grpc::ByteBuffer>* Refuse(const grpc::Status& status);
+  // Sets `opened.stream` and `opened.caller`, and posts `opened`. pass: of this stream; its
+  // admission is released after the object's deletion.
+  static ServerStream* Open(control::Intake* intake, Pass&& pass,
+                            grpc::CallbackServerContext* context, const Limits& limits,
+                            core::StreamOpened opened);
 
   // --- Called by the filler ---
   void Announce() override { StartSendInitialMetadata(); }
@@ -58,8 +60,10 @@ class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
  private:
-  ServerStream(control::Intake* intake, grpc::CallbackServerContext* context, const Limits& limits)
+  ServerStream(control::Intake* intake, control::Admission&& admission,
+               grpc::CallbackServerContext* context, const Limits& limits)
       : intake_(intake),
+        admission_(std::move(admission)),
         context_(context),
         limits_(limits),
         id_(intake->NextId()),
@@ -71,6 +75,7 @@ class ServerStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnDone() override;
 
   control::Intake* const intake_;
+  control::Admission admission_;
   grpc::CallbackServerContext* const context_;
   const Limits limits_;
   const std::uint64_t id_;

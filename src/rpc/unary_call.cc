@@ -2,9 +2,9 @@
 
 #include <grpcpp/server_context.h>
 
-#include <string>
 #include <utility>
 
+#include "rpc/refuse.h"
 #include "wire/grpc_status.h"
 
 namespace assay::rpc {
@@ -21,34 +21,7 @@ Reply ReplyWith(const base::Status& status) {
   return reply;
 }
 
-core::Caller CallerOf(const grpc::CallbackServerContext& context, std::string role) {
-  core::Caller caller;
-  caller.who = context.peer();
-  caller.role = std::move(role);
-  return caller;
-}
-
-grpc::ServerUnaryReactor* Refuse(CallContext* context, const grpc::Status& status) {
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(status);
-  return reactor;
-}
-
 // --- UnaryCall ---
-
-base::Status UnaryCall::Enter(control::Intake* intake, const grpc::ByteBuffer& request,
-                              bool outcomes, std::size_t* held) {
-  if (!outcomes) {
-    if (base::Status status = intake->AdmitCommand(); !status.ok()) return status;
-  }
-  *held = request.Length() > kLargeBytes ? request.Length() : 0;
-  if (*held != 0) {
-    if (base::Status status = intake->HoldBytes(*held, outcomes); !status.ok()) return status;
-  }
-  base::Status admitted = intake->Admit(control::Intake::Guest::kCall);
-  if (!admitted.ok()) intake->FreeBytes(*held);
-  return admitted;
-}
 
 void UnaryCall::Finish(Reply&& reply) {
   response_->Swap(&reply.body);
@@ -56,28 +29,25 @@ void UnaryCall::Finish(Reply&& reply) {
 }
 
 void UnaryCall::OnDone() {
-  control::Intake* const intake = intake_;
-  if (held_ != 0) intake->FreeBytes(held_);
+  const control::Admission admission = std::move(pass_.admission);  // released last
   delete this;
-  intake->Left(control::Intake::Guest::kCall);
 }
 
 // --- Command ---
 
-grpc::ServerUnaryReactor* Command::Serve(control::Intake* intake, control::Worker* parser,
+grpc::ServerUnaryReactor* Command::Serve(const Gate* gate, Call call, control::Worker* parser,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling) {
-  std::size_t held = 0;
-  if (base::Status status = Enter(intake, *request, handling.outcomes, &held); !status.ok()) {
-    return Refuse(context, wire::ToGrpc(status));
-  }
-  auto* call = new Command(intake, *context, *request, response, held, std::move(handling));
-  if (held != 0 || call->handling_.where == Where::kParser) {
-    parser->Post([call] { call->TranslateAndPost(); });
+  base::Result<Pass> pass = gate->Enter(call, context->peer(), request->Length());
+  if (!pass.ok()) return RefuseCall(pass.status());
+  auto* command =
+      new Command(gate->intake(), std::move(*pass), *request, response, std::move(handling));
+  if (command->large() || command->handling_.where == Where::kParser) {
+    parser->Post([command] { command->TranslateAndPost(); });
   } else {
-    call->TranslateAndPost();
+    command->TranslateAndPost();
   }
-  return call;
+  return command;
 }
 
 void Command::TranslateAndPost() {
@@ -92,25 +62,14 @@ void Command::Failed(const base::Status& status) { Finish(ReplyWith(status)); }
 
 // --- Query ---
 
-grpc::ServerUnaryReactor* Query::Serve(control::Intake* intake, control::Worker* worker,
+grpc::ServerUnaryReactor* Query::Serve(const Gate* gate, Call call, control::Worker* worker,
                                        CallContext* context, const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response, Run run) {
-  if (request->Length() > kRequestMax) {
-    return Refuse(context, wire::ToGrpc(base::InvalidError(
-                               "the request has " + std::to_string(request->Length()) +
-                               " bytes; a query may have at most " + std::to_string(kRequestMax))));
-  }
-  if (worker->Depth() >= kWaitingMax) {
-    return Refuse(context,
-                  wire::ToGrpc(base::ExhaustedError("too many queries are waiting (limit " +
-                                                    std::to_string(kWaitingMax) + "); try again")));
-  }
-  if (base::Status status = intake->Admit(control::Intake::Guest::kCall); !status.ok()) {
-    return Refuse(context, wire::ToGrpc(status));
-  }
-  auto* call = new Query(intake, *context, *request, response, 0);
-  worker->Post([call, run = std::move(run)] { call->Finish(run(call->request())); });
-  return call;
+  base::Result<Pass> pass = gate->Enter(call, context->peer(), request->Length());
+  if (!pass.ok()) return RefuseCall(pass.status());
+  auto* query = new Query(gate->intake(), std::move(*pass), *request, response);
+  worker->Post([query, run = std::move(run)] { query->Finish(run(query->request())); });
+  return query;
 }
 
 }  // namespace assay::rpc

@@ -5,7 +5,10 @@
 //   Command::Handling handling;
 //   handling.translate = ...;
 //   handling.respond = ...;
-//   return Command::Serve(intake, parser, context, request, response, std::move(handling));
+//   return Command::Serve(gate, Call::kAdminDeleteJob, parser, context, request, response,
+//                         std::move(handling));
+//
+// Serve passes the gate first and refuses the call if the gate does.
 //
 // `translate` runs on gRPC's thread (small requests) or on the parser's (large requests, or all
 // with Where::kParser). It returns an event, or a reply if it refuses the request. `respond` runs
@@ -25,6 +28,7 @@
 #include "control/task_thread.h"
 #include "core/event.h"
 #include "rpc/bytes.h"
+#include "rpc/gate.h"
 
 namespace assay::rpc {
 
@@ -36,47 +40,31 @@ struct Reply {
 Reply ReplyWith(const google::protobuf::MessageLite& message);
 Reply ReplyWith(const base::Status& status);
 
-// The peer's address as gRPC writes it ("ipv4:127.0.0.1:5000"), and the role that the caller
-// claims.
-core::Caller CallerOf(const grpc::CallbackServerContext& context, std::string role);
-
-// Requests above this are parsed on a worker, not on gRPC's few threads, and count against the
-// limits on large requests (IntakeLimits).
-inline constexpr std::size_t kLargeBytes = 64 * 1024;
-
 // A reactor that sends one Reply. Finish is called once, from any thread; the object deletes
 // itself.
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
   void Finish(Reply&& reply);
   const grpc::ByteBuffer& request() const { return request_; }
-  const core::Caller& caller() const { return caller_; }
+  const core::Caller& caller() const { return pass_.caller; }
 
  protected:
-  // Admits a call. On OK the call and its `*held` bytes are counted until its object is deleted.
-  // outcomes: the request carries outcomes and is not refused because many items wait.
-  static base::Status Enter(control::Intake* intake, const grpc::ByteBuffer& request, bool outcomes,
-                            std::size_t* held);
-
-  // held: as Enter returned it; released at the end.
-  UnaryCall(control::Intake* intake, const grpc::CallbackServerContext& context,
-            const grpc::ByteBuffer& request, grpc::ByteBuffer* response, std::size_t held)
-      : intake_(intake),
-        request_(request),
-        caller_(CallerOf(context, "")),
-        response_(response),
-        held_(held) {}
+  // The pass of the call; its admission is released after the object's deletion.
+  UnaryCall(control::Intake* intake, Pass&& pass, const grpc::ByteBuffer& request,
+            grpc::ByteBuffer* response)
+      : intake_(intake), pass_(std::move(pass)), request_(request), response_(response) {}
   ~UnaryCall() override = default;
+
+  bool large() const { return pass_.large; }
 
   control::Intake* const intake_;
 
  private:
   void OnDone() override;
 
+  Pass pass_;
   grpc::ByteBuffer request_;
-  const core::Caller caller_;
   grpc::ByteBuffer* const response_;  // owned by gRPC; lives as long as the reactor
-  const std::size_t held_;
 };
 
 using CallContext = grpc::CallbackServerContext;
@@ -96,10 +84,9 @@ class Command final : public UnaryCall, public control::PendingCall {
     Translate translate;
     Respond respond;
     Where where = Where::kBySize;
-    bool outcomes = false;  // as in Enter
   };
 
-  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::Worker* parser,
+  static grpc::ServerUnaryReactor* Serve(const Gate* gate, Call call, control::Worker* parser,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling);
 
@@ -107,9 +94,9 @@ class Command final : public UnaryCall, public control::PendingCall {
   core::CallId id() const { return id_; }
 
  private:
-  Command(control::Intake* intake, const CallContext& context, const grpc::ByteBuffer& request,
-          grpc::ByteBuffer* response, std::size_t held, Handling handling)
-      : UnaryCall(intake, context, request, response, held),
+  Command(control::Intake* intake, Pass&& pass, const grpc::ByteBuffer& request,
+          grpc::ByteBuffer* response, Handling handling)
+      : UnaryCall(intake, std::move(pass), request, response),
         id_(intake->NextId()),
         handling_(std::move(handling)) {}
   ~Command() override = default;
@@ -126,20 +113,14 @@ class Command final : public UnaryCall, public control::PendingCall {
 class Query final : public UnaryCall {
  public:
   using Run = std::function<Reply(const grpc::ByteBuffer& request)>;
-  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::Worker* worker,
+  // worker: the gate's reader.
+  static grpc::ServerUnaryReactor* Serve(const Gate* gate, Call call, control::Worker* worker,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Run run);
 
  private:
-  // Tasks waiting for the worker. Low, because each may read megabytes from disk.
-  static constexpr std::size_t kWaitingMax = 1000;
-  static constexpr std::size_t kRequestMax = 64 * 1024;
-
   using UnaryCall::UnaryCall;
   ~Query() override = default;
 };
-
-// Ends a call immediately.
-grpc::ServerUnaryReactor* Refuse(CallContext* context, const grpc::Status& status);
 
 }  // namespace assay::rpc

@@ -99,8 +99,12 @@ std::string CodeName(const base::Status& status) {
 // Ends like a reactor: posts done and deletes itself, on another thread than End's caller.
 class TestStream final : public StreamPort {
  public:
-  TestStream(Intake* intake, Diary* diary, std::string name)
-      : intake_(*intake), diary_(*diary), name_(std::move(name)), id_(intake->NextId()) {}
+  TestStream(Intake* intake, Admission&& admission, Diary* diary, std::string name)
+      : intake_(*intake),
+        admission_(std::move(admission)),
+        diary_(*diary),
+        name_(std::move(name)),
+        id_(intake->NextId()) {}
 
   void Announce() override { diary_.Write(name_ + " announced"); }
   void NameRun(core::RunId) override {}
@@ -115,10 +119,9 @@ class TestStream final : public StreamPort {
   void End(const base::Status& status) override {
     diary_.Write(name_ + " ended " + CodeName(status));
     std::thread([this] {
-      Intake& intake = intake_;
-      intake.PostStreamDone(id_, posted_);
+      const Admission admission = std::move(admission_);  // released last
+      intake_.PostStreamDone(id_, posted_);
       delete this;
-      intake.Left(Intake::Guest::kStream);
     }).detach();
   }
 
@@ -134,6 +137,7 @@ class TestStream final : public StreamPort {
  private:
   ~TestStream() = default;
   Intake& intake_;
+  Admission admission_;
   Diary& diary_;
   const std::string name_;
   const core::StreamId id_;
@@ -143,8 +147,11 @@ class TestStream final : public StreamPort {
 
 class TestCall final : public PendingCall {
  public:
-  TestCall(Intake* intake, Diary* diary, std::string name)
-      : intake_(*intake), diary_(*diary), name_(std::move(name)), id_(intake->NextId()) {}
+  TestCall(Intake* intake, Admission&& admission, Diary* diary, std::string name)
+      : admission_(std::move(admission)),
+        diary_(*diary),
+        name_(std::move(name)),
+        id_(intake->NextId()) {}
   void Answered(core::Answer&& answer) override { End(std::to_string(answer.code)); }
   void Failed(const base::Status& status) override { End("failed " + CodeName(status)); }
   core::CallId id() const { return id_; }
@@ -153,11 +160,10 @@ class TestCall final : public PendingCall {
   ~TestCall() = default;
   void End(const std::string& how) {
     diary_.Write(name_ + " " + how);
-    Intake& intake = intake_;
+    const Admission admission = std::move(admission_);  // released last
     delete this;
-    intake.Left(Intake::Guest::kCall);
   }
-  Intake& intake_;
+  Admission admission_;
   Diary& diary_;
   const std::string name_;
   const core::CallId id_;
@@ -179,23 +185,22 @@ class Bed {
     if (std::exchange(stopped_, true)) return;
     intake.BeginStop();
     const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (intake.Live() != 0 && std::chrono::steady_clock::now() < end) {
+    while (intake.live_count() != 0 && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    CHECK(intake.Live() == 0);
+    CHECK(intake.live_count() == 0);
     intake.mailbox().Close();
     loop.Join();
     fanout.Stop();
   }
 
   TestStream* Stream(const std::string& name) {
-    REQUIRE(intake.Admit(Intake::Guest::kStream).ok());
-    return new TestStream(&intake, &diary, name);
+    return new TestStream(&intake, intake.Admit({.kind = Admission::Kind::kStream}).value(), &diary,
+                          name);
   }
   // Posts the call; the diary records its answer.
   void Apply(const std::string& name, const std::string& job) {
-    REQUIRE(intake.Admit(Intake::Guest::kCall).ok());
-    auto* call = new TestCall(&intake, &diary, name);
+    auto* call = new TestCall(&intake, intake.Admit({}).value(), &diary, name);
     core::JobApplied event;
     event.call = call->id();
     event.spec.id = job;
@@ -208,8 +213,7 @@ class Bed {
     intake.PostCall(call->id(), call, std::move(event));
   }
   void Stress(const std::string& name, const std::string& job) {
-    REQUIRE(intake.Admit(Intake::Guest::kCall).ok());
-    auto* call = new TestCall(&intake, &diary, name);
+    auto* call = new TestCall(&intake, intake.Admit({}).value(), &diary, name);
     core::StressRequested event;
     event.call = call->id();
     event.job = job;
@@ -309,8 +313,9 @@ TEST_CASE("many threads open and close streams: each is ended once") {
     threads.emplace_back([&bed, t] {
       for (int i = 0; i < kStreams; ++i) {
         const std::string name = std::to_string(t) + "/" + std::to_string(i);
-        if (!bed.intake.Admit(Intake::Guest::kStream).ok()) return;
-        auto* stream = new TestStream(&bed.intake, &bed.diary, name);
+        auto admission = bed.intake.Admit({.kind = Admission::Kind::kStream});
+        if (!admission.ok()) return;
+        auto* stream = new TestStream(&bed.intake, std::move(*admission), &bed.diary, name);
         const core::Topic topic = i % 2 == 0 ? core::Topic::kNotify : core::Topic::kResult;
         if (i % 4 == 3) stream->PostClosed();
         // After Open only the loop may touch it; the stop ends those that were not closed.
@@ -335,21 +340,9 @@ TEST_CASE("a call or stream that arrives after the stop is refused") {
   bed.Stream("x")->Open(core::Topic::kNotify, "j");
   bed.Stop();
   CHECK(bed.diary.Count("x ended " + CodeName(base::UnavailableError(""))) == 1);
-  CHECK(bed.intake.Admit(Intake::Guest::kStream).code() == base::Code::kUnavailable);
-  CHECK(bed.intake.Admit(Intake::Guest::kCall).code() == base::Code::kUnavailable);
-}
-
-TEST_CASE("calls, streams and links are counted and limited") {
-  IntakeLimits limits;
-  limits.streams_max = 2;
-  Intake intake(limits);
-  REQUIRE(intake.Admit(Intake::Guest::kStream).ok());
-  REQUIRE(intake.Admit(Intake::Guest::kStream).ok());
-  CHECK(intake.Admit(Intake::Guest::kStream).code() == base::Code::kExhausted);
-  CHECK(intake.Admit(Intake::Guest::kLink).ok());
-  intake.Left(Intake::Guest::kStream);
-  CHECK(intake.Admit(Intake::Guest::kStream).ok());
-  CHECK(intake.Live() == 3);
+  CHECK(bed.intake.Admit({.kind = Admission::Kind::kStream}).status().code() ==
+        base::Code::kUnavailable);
+  CHECK(bed.intake.Admit({}).status().code() == base::Code::kUnavailable);
 }
 
 }  // namespace

@@ -168,6 +168,38 @@ TEST_CASE("a node whose agent disconnects is lost, and the agent can attach agai
   CHECK(StateOf(&client, "node-0") == "attached");
 }
 
+TEST_CASE("the events of a node name who attached it and who forgot it") {
+  EventLog log;
+  Bed bed([&log](CoordinatorOptions* options) { LogEvents(options, &log); });
+  Client client(bed);
+  {
+    Agent agent(&client, "node-0");
+    REQUIRE(log.Texts("node_attached").size() == 1);
+    CHECK_THAT(log.Texts("node_attached").front(),
+               Catch::StartsWith("2 devices, driver sim, version 1, from ipv4:127.0.0.1:"));
+  }
+  CHECK(Eventually([&] { return StateOf(&client, "node-0") == "lost"; }));
+  admin::ForgetNodeRequest forget;
+  forget.set_name("node-0");
+  admin::ForgetNodeResponse forgotten;
+  REQUIRE(client.admin->ForgetNode(Client::Context().get(), forget, &forgotten).ok());
+  REQUIRE(log.Texts("node_forgotten").size() == 1);
+  CHECK_THAT(log.Texts("node_forgotten").front(), Catch::StartsWith("by ipv4:127.0.0.1:"));
+}
+
+TEST_CASE("an agent above the limit is refused before it is attached") {
+  Bed bed([](CoordinatorOptions* options) { options->limits.links_max = 1; });
+  Client client(bed);
+  Agent agent(&client, "node-0");
+  const auto context = Client::Context();
+  const auto stream = client.fleet->Attach(context.get());
+  fleet::CoordinatorMessage message;
+  CHECK_FALSE(stream->Read(&message));
+  const grpc::Status status = stream->Finish();
+  CHECK(status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  CHECK(status.error_message() == "too many attached agents (limit 1)");
+}
+
 TEST_CASE("a stop ends an attached agent's stream and stores its node as lost") {
   Bed bed;
   {

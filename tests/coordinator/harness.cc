@@ -22,7 +22,46 @@ class FragileStorage final : public store::Storage {
   const std::atomic<bool>& broken_;
 };
 
+class LoggedStorage final : public store::Storage {
+ public:
+  LoggedStorage(std::unique_ptr<store::Storage> real, EventLog* log)
+      : real_(std::move(real)), log_(*log) {}
+  assay::base::Status Commit(const std::vector<core::Record>& records) override {
+    log_.Add(records);
+    return real_->Commit(records);
+  }
+  assay::base::Result<core::Durable> Load() override { return real_->Load(); }
+  void Idle() override { real_->Idle(); }
+
+ private:
+  const std::unique_ptr<store::Storage> real_;
+  EventLog& log_;
+};
+
 }  // namespace
+
+void EventLog::Add(const std::vector<core::Record>& records) {
+  const std::lock_guard lock(mutex_);
+  for (const core::Record& record : records) {
+    if (const auto* event = std::get_if<core::AddEvent>(&record)) {
+      texts_.emplace(event->kind, event->text);
+    }
+  }
+}
+
+std::vector<std::string> EventLog::Texts(const std::string& kind) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> texts;
+  const auto [first, last] = texts_.equal_range(kind);
+  for (auto it = first; it != last; ++it) texts.push_back(it->second);
+  return texts;
+}
+
+void LogEvents(CoordinatorOptions* options, EventLog* log) {
+  options->wrap_storage = [log](std::unique_ptr<store::Storage> real) {
+    return std::make_unique<LoggedStorage>(std::move(real), log);
+  };
+}
 
 void BreakOnDemand(CoordinatorOptions* options, const std::atomic<bool>* broken) {
   options->wrap_storage = [broken](std::unique_ptr<store::Storage> real) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -32,6 +33,20 @@ CoordinatorOptions QuickOptions(const support::TempDir& dir);
 
 // Makes the store's commits fail while *broken is true. *broken outlives the coordinator.
 void BreakOnDemand(CoordinatorOptions* options, const std::atomic<bool>* broken);
+
+// The texts of the rows that the coordinator added to the table `events`, by kind.
+class EventLog {
+ public:
+  void Add(const std::vector<core::Record>& records);
+  std::vector<std::string> Texts(const std::string& kind) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::multimap<std::string, std::string> texts_;
+};
+
+// Adds the events of every commit to *log, which outlives the coordinator.
+void LogEvents(CoordinatorOptions* options, EventLog* log);
 
 class Bed {
  public:

@@ -247,5 +247,31 @@ TEST_CASE("the calls of process recovery answer UNIMPLEMENTED") {
   CHECK_FALSE(status.error_message().empty());
 }
 
+TEST_CASE("a call that is not implemented names its method and takes no place") {
+  Bed bed([](CoordinatorOptions* options) {
+    options->limits.streams_max = 1;
+    options->limits.calls_max = 1;
+  });
+  Client client(bed);
+  REQUIRE(client.Apply("job-1", Table(1, 1)).ok());
+  ClientInfo info;
+  info.set_jobid("job-1");
+  for (int i = 0; i < 100; ++i) {
+    ::Status answer;
+    CHECK(client.recover->Init(Client::Context().get(), info, &answer).error_message() ==
+          "this version of Assay does not implement Recover/Init");
+    const auto context = Client::Context();
+    const auto reader = client.recover->SubscribeProcessManageSignal(context.get(), info);
+    ProcessManageSignal signal;
+    CHECK_FALSE(reader->Read(&signal));
+    const grpc::Status status = reader->Finish();
+    CHECK(status.error_code() == grpc::StatusCode::UNIMPLEMENTED);
+    CHECK(status.error_message() ==
+          "this version of Assay does not implement Recover/SubscribeProcessManageSignal");
+  }
+  Notified notified(&client, "job-1");
+  CHECK(client.SetState("job-1", "running").ok());
+}
+
 }  // namespace
 }  // namespace assay::coordinator

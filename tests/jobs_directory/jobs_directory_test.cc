@@ -43,7 +43,7 @@ class Loop {
  public:
   Loop() : thread_([this] { Run(); }) {}
   ~Loop() {
-    while (intake.Live() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (intake.live_count() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     intake.mailbox().Close();
     thread_.join();
   }
@@ -192,7 +192,8 @@ TEST_CASE("after many random changes the jobs match the files") {
     loop.broken = change % 500 > 400;
     if (change == 700) {  // stopped with calls in progress, and started again
       directory->Stop();
-      while (loop.intake.Live() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      while (loop.intake.live_count() != 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
       directory.emplace(folder.path(), &loop.intake);
       REQUIRE(directory->Start().ok());
     }

@@ -83,7 +83,7 @@ MAY_INCLUDE = {
     "control": ("base", "core", "core/cluster", "lockfree", "store/storage.h"),
     "rpc": ("base", "rank_table/hccl_json.h", "core", "lockfree", "wire", "control"),
     # Queries read the database; commands go through control.
-    "rpc/admin": ("base", "rank_table", "core", "store/queries.h", "wire", "control", "rpc"),
+    "rpc/admin": ("base", "rank_table", "core", "store/queries.h", "control", "rpc"),
     "jobs_directory": ("base", "rank_table", "core", "lockfree", "control"),
     # Puts the role together. Its core is configured here.
     "coordinator": ("base", "core/cluster", "store", "wire", "control", "rpc", "rpc/admin",
@@ -266,6 +266,18 @@ def logs_through_base_log(path, text):
     return found
 
 
+# Certificates and roles will decide at the gate, so no call may reach the intake past it. The jobs
+# directory admits its own commands.
+ADMIT_FILES = ("src/rpc/gate.cc", "src/jobs_directory/jobs_directory.cc")
+
+
+def calls_enter_by_the_gate(path, text):
+    if not path.startswith("src/") or not path.endswith(CPP) or path in ADMIT_FILES:
+        return []
+    return matches(r"\bintake_?(?:\(\))?(?:->|\.)Admit\(", code_of(text),
+                   "{}: only the gate (rpc/gate.h) admits calls")
+
+
 RULES = [core_is_pure, layers_point_one_way, libraries_have_owners, namespace_is_the_folder,
-         no_locks, nothing_unfinished, plain_words, at_most_100_columns, headers_are_guarded,
-         includes_from_the_root, logs_through_base_log]
+         calls_enter_by_the_gate, no_locks, nothing_unfinished, plain_words, at_most_100_columns,
+         headers_are_guarded, includes_from_the_root, logs_through_base_log]

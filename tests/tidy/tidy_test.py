@@ -207,6 +207,13 @@ class Rules(unittest.TestCase):
             self.catches(rule, "src/store/store.cc", code)
         self.passes(rule, "src/store/store.cc", "// no std::mutex here\nauto t = \"std::mutex\";\n")
 
+    def test_calls_enter_by_the_gate(self):
+        rule = rules.calls_enter_by_the_gate
+        for code in ("intake_->Admit({});", "gate->intake()->Admit({});", "intake.Admit(request);"):
+            self.catches(rule, "src/rpc/job_service.cc", code)
+            self.passes(rule, "src/rpc/gate.cc", code)
+        self.passes(rule, "src/store/database_file.cc", "status = Admit(database.get());")
+
     def test_nothing_unfinished(self):
         rule = rules.nothing_unfinished
         self.catches(rule, "docs/a.md", "TO" + "DO: later\nFIX" + "ME\nX" + "XX\n", 3)

@@ -140,7 +140,7 @@ class Cluster::Impl {
   void On(const LinkMessage& said, const Stepping& step) {
     links_.insert(said.link);
     if (const auto* hello = std::get_if<Hello>(&said.message)) {
-      OnHello(said.link, *hello, step);
+      OnHello(said.link, *hello, said.caller, step);
       return;
     }
     const Node* node = fleet_.NodeOf(said.link);
@@ -161,7 +161,7 @@ class Cluster::Impl {
     }
   }
 
-  void OnHello(LinkId link, const Hello& hello, const Stepping& step) {
+  void OnHello(LinkId link, const Hello& hello, const Caller& caller, const Stepping& step) {
     if (hello.protocol != kFleetProtocol) {
       step.Do(EndLink{
           link, base::InvalidError("node " + base::Quoted(hello.node.name) +
@@ -170,7 +170,7 @@ class Cluster::Impl {
                                    "; install the same version on both")});
       return;
     }
-    const auto node = fleet_.Attach(link, hello.node, step);
+    const auto node = fleet_.Attach(link, hello.node, caller, step);
     if (!node) return;
     step.Do(ToAgent{link, Welcome{settings_.heartbeat}});
     runs_.AgentCame(*node, link, hello.held, step);
@@ -193,7 +193,7 @@ class Cluster::Impl {
              step);
       return;
     }
-    if (const auto problem = fleet_.Forget(asked.node, step)) {
+    if (const auto problem = fleet_.Forget(asked.node, asked.caller, step)) {
       Refuse(asked.call, 404, *problem, step);
       return;
     }

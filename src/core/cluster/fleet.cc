@@ -33,7 +33,8 @@ Fleet::Fleet(std::map<std::string, Node, std::less<>>* nodes, Leases* leases, Ms
   }
 }
 
-std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const Stepping& step) {
+std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const Caller& caller,
+                                         const Stepping& step) {
   if (const auto problem = base::IdProblem("node", said.name)) {
     step.Do(EndLink{link, base::InvalidError(*problem + "; start the agent with --node=NAME")});
     return std::nullopt;
@@ -69,7 +70,8 @@ std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const St
     step.Note("node_taken_over", "", kNoRun, said.name,
               "identity " + base::Shown(said.identity) + " on host " +
                   base::Quoted(said.host_name) + " takes the name over from identity " +
-                  base::Shown(other.identity) + " on host " + base::Quoted(other.host_name));
+                  base::Shown(other.identity) + " on host " + base::Quoted(other.host_name) +
+                  "; it attached from " + caller.who);
   }
   if (const auto old = LinkOf(said.name)) {
     step.Do(EndLink{*old, base::ReplacedError("this agent has attached again on a newer stream")});
@@ -87,7 +89,7 @@ std::optional<std::string> Fleet::Attach(LinkId link, const Node& said, const St
   Index(node, true);
   step.Note("node_attached", "", kNoRun, node.name,
             std::to_string(node.devices.size()) + " devices, driver " + base::Shown(node.driver) +
-                ", version " + base::Shown(node.version));
+                ", version " + base::Shown(node.version) + ", from " + caller.who);
   step.Store(PutNode{node, inventory_changed});
   return node.name;
 }
@@ -203,7 +205,8 @@ void Fleet::Release(const DeviceKey& device, RunId run, const Stepping& step) {
   step.Store(DropLease{device});
 }
 
-std::optional<base::Status> Fleet::Forget(const std::string& node, const Stepping& step) {
+std::optional<base::Status> Fleet::Forget(const std::string& node, const Caller& caller,
+                                          const Stepping& step) {
   const auto it = nodes_.find(node);
   if (it == nodes_.end()) {
     return base::NotFoundError("node " + base::Quoted(node) +
@@ -217,7 +220,7 @@ std::optional<base::Status> Fleet::Forget(const std::string& node, const Steppin
   nodes_.erase(it);
   newest_link_of_.erase(node);
   step.Store(DropNode{node});
-  step.Note("node_forgotten", "", kNoRun, node, "");
+  step.Note("node_forgotten", "", kNoRun, node, "by " + caller.who);
   return std::nullopt;
 }
 

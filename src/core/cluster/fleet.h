@@ -35,14 +35,15 @@ class Fleet {
   // REQUIRES: the pointers outlive it.
   Fleet(std::map<std::string, Node, std::less<>>* nodes, Leases* leases, Ms agent_timeout, Ms now);
 
-  // Handles the Hello of an agent. Returns the node's name if the agent is attached. Otherwise it
-  // returns no value and has ended the link with the reason.
+  // Handles the Hello of an agent. caller: of the link. Returns the node's name if the agent is
+  // attached. Otherwise it returns no value and has ended the link with the reason.
   //
   // The same identity replaces its own older link at once, but never a newer one: events of
   // different links are not ordered, so the Hello of a broken link may arrive late, and its list of
   // held runs is then out of date. Another identity takes over a name only after the agent with
   // that name has been lost for agent_timeout.
-  std::optional<std::string> Attach(LinkId link, const Node& said, const Stepping& step);
+  std::optional<std::string> Attach(LinkId link, const Node& said, const Caller& caller,
+                                    const Stepping& step);
 
   // Handles the close of a link. Returns the name of the node that was attached through it, if any.
   std::optional<std::string> Detach(LinkId link, const Stepping& step);
@@ -68,7 +69,8 @@ class Fleet {
   void ReleaseUnless(const std::string& node, Held held, const Stepping& step);
 
   // Removes the node and its leases. Returns why it cannot, or no value if the node was removed.
-  std::optional<base::Status> Forget(const std::string& node, const Stepping& step);
+  std::optional<base::Status> Forget(const std::string& node, const Caller& caller,
+                                     const Stepping& step);
 
  private:
   // The ways to find an attached agent if no agent has the name.

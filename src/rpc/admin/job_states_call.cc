@@ -1,22 +1,23 @@
 #include "rpc/admin/job_states_call.h"
 
+#include <grpcpp/server_context.h>
+
 #include <string>
 #include <utility>
 
 #include "base/ids.h"
-#include "wire/grpc_status.h"
+#include "rpc/refuse.h"
 
 namespace assay::rpc::admin {
 
-grpc::ServerUnaryReactor* JobStatesCall::Serve(control::Intake* intake, control::Worker* parser,
+grpc::ServerUnaryReactor* JobStatesCall::Serve(const Gate* gate, control::Worker* parser,
                                                CallContext* context,
                                                const grpc::ByteBuffer* request,
                                                grpc::ByteBuffer* response) {
-  std::size_t held = 0;
-  if (base::Status status = Enter(intake, *request, false, &held); !status.ok()) {
-    return Refuse(context, wire::ToGrpc(status));
-  }
-  auto* call = new JobStatesCall(intake, *context, *request, response, held);
+  base::Result<Pass> pass =
+      gate->Enter(Call::kAdminSetJobStates, context->peer(), request->Length());
+  if (!pass.ok()) return RefuseCall(pass.status());
+  auto* call = new JobStatesCall(gate->intake(), std::move(*pass), *request, response);
   parser->Post([call] { call->TranslateAndPost(); });
   return call;
 }

@@ -24,73 +24,74 @@ using AdminBase = Admin::WithRawCallbackMethod_ApplyJob<
 
 class AdminService final : public AdminBase {
  public:
-  AdminService(control::Intake* intake, control::Worker* parser, control::Worker* reader,
+  AdminService(const Gate* gate, control::Worker* parser, control::Worker* reader,
                AdminReads* reads)
-      : intake_(intake), parser_(parser), reader_(reader), reads_(reads) {}
+      : gate_(gate), parser_(parser), reader_(reader), reads_(reads) {}
 
   UnaryReactor* ApplyJob(CallContext* context, const ByteBuffer* request,
                          ByteBuffer* response) override {
-    return Order(context, request, response, ApplyJobHandling(reader_, reads_));
+    return Order(Call::kAdminApplyJob, context, request, response,
+                 ApplyJobHandling(reader_, reads_));
   }
   UnaryReactor* SetJobState(CallContext* context, const ByteBuffer* request,
                             ByteBuffer* response) override {
-    return Order(context, request, response, SetJobStateHandling());
+    return Order(Call::kAdminSetJobState, context, request, response, SetJobStateHandling());
   }
   UnaryReactor* SetJobStates(CallContext* context, const ByteBuffer* request,
                              ByteBuffer* response) override {
-    return JobStatesCall::Serve(intake_, parser_, context, request, response);
+    return JobStatesCall::Serve(gate_, parser_, context, request, response);
   }
   UnaryReactor* DeleteJob(CallContext* context, const ByteBuffer* request,
                           ByteBuffer* response) override {
-    return Order(context, request, response, DeleteJobHandling());
+    return Order(Call::kAdminDeleteJob, context, request, response, DeleteJobHandling());
   }
   UnaryReactor* StartRun(CallContext* context, const ByteBuffer* request,
                          ByteBuffer* response) override {
-    return Order(context, request, response, StartRunHandling());
+    return Order(Call::kAdminStartRun, context, request, response, StartRunHandling());
   }
   UnaryReactor* CancelRun(CallContext* context, const ByteBuffer* request,
                           ByteBuffer* response) override {
-    return Order(context, request, response, CancelRunHandling());
+    return Order(Call::kAdminCancelRun, context, request, response, CancelRunHandling());
   }
   UnaryReactor* ForgetNode(CallContext* context, const ByteBuffer* request,
                            ByteBuffer* response) override {
-    return Order(context, request, response, ForgetNodeHandling());
+    return Order(Call::kAdminForgetNode, context, request, response, ForgetNodeHandling());
   }
 
   UnaryReactor* ListJobs(CallContext* context, const ByteBuffer* request,
                          ByteBuffer* response) override {
-    return Read(context, request, response, &AdminReads::ListJobs);
+    return Read(Call::kAdminListJobs, context, request, response, &AdminReads::ListJobs);
   }
   UnaryReactor* GetJob(CallContext* context, const ByteBuffer* request,
                        ByteBuffer* response) override {
-    return Read(context, request, response, &AdminReads::GetJob);
+    return Read(Call::kAdminGetJob, context, request, response, &AdminReads::GetJob);
   }
   UnaryReactor* ListRuns(CallContext* context, const ByteBuffer* request,
                          ByteBuffer* response) override {
-    return Read(context, request, response, &AdminReads::ListRuns);
+    return Read(Call::kAdminListRuns, context, request, response, &AdminReads::ListRuns);
   }
   UnaryReactor* GetRun(CallContext* context, const ByteBuffer* request,
                        ByteBuffer* response) override {
-    return Read(context, request, response, &AdminReads::GetRun);
+    return Read(Call::kAdminGetRun, context, request, response, &AdminReads::GetRun);
   }
   UnaryReactor* ListNodes(CallContext* context, const ByteBuffer* request,
                           ByteBuffer* response) override {
-    return Read(context, request, response, &AdminReads::ListNodes);
+    return Read(Call::kAdminListNodes, context, request, response, &AdminReads::ListNodes);
   }
 
  private:
-  UnaryReactor* Order(CallContext* context, const ByteBuffer* request, ByteBuffer* response,
-                      Command::Handling handling) {
-    return Command::Serve(intake_, parser_, context, request, response, std::move(handling));
+  UnaryReactor* Order(Call call, CallContext* context, const ByteBuffer* request,
+                      ByteBuffer* response, Command::Handling handling) {
+    return Command::Serve(gate_, call, parser_, context, request, response, std::move(handling));
   }
-  UnaryReactor* Read(CallContext* context, const ByteBuffer* request, ByteBuffer* response,
-                     Reply (AdminReads::*read)(const ByteBuffer&)) {
+  UnaryReactor* Read(Call call, CallContext* context, const ByteBuffer* request,
+                     ByteBuffer* response, Reply (AdminReads::*read)(const ByteBuffer&)) {
     return Query::Serve(
-        intake_, reader_, context, request, response,
+        gate_, call, reader_, context, request, response,
         [reads = reads_, read](const ByteBuffer& bytes) { return (reads->*read)(bytes); });
   }
 
-  control::Intake* const intake_;
+  const Gate* const gate_;
   control::Worker* const parser_;
   control::Worker* const reader_;
   AdminReads* const reads_;
@@ -98,9 +99,9 @@ class AdminService final : public AdminBase {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAdminService(control::Intake* intake, control::Worker* parser,
+std::unique_ptr<grpc::Service> MakeAdminService(const Gate* gate, control::Worker* parser,
                                                 control::Worker* reader, AdminReads* reads) {
-  return std::make_unique<AdminService>(intake, parser, reader, reads);
+  return std::make_unique<AdminService>(gate, parser, reader, reads);
 }
 
 }  // namespace assay::rpc::admin

@@ -10,14 +10,15 @@
 
 #include <memory>
 
-#include "control/intake.h"
 #include "control/task_thread.h"
 #include "rpc/admin/reads.h"
+#include "rpc/gate.h"
 
 namespace assay::rpc::admin {
 
-// The pointers outlive the service and its calls. reads: used on the reader's thread only.
-std::unique_ptr<grpc::Service> MakeAdminService(control::Intake* intake, control::Worker* parser,
+// reader: the gate's. The pointers outlive the service and its calls. reads: used on the reader's
+// thread only.
+std::unique_ptr<grpc::Service> MakeAdminService(const Gate* gate, control::Worker* parser,
                                                 control::Worker* reader, AdminReads* reads);
 
 }  // namespace assay::rpc::admin

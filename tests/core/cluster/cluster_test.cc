@@ -7,6 +7,7 @@
 using namespace assay::core;
 using namespace assay::support;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 
 namespace {
 
@@ -184,6 +185,32 @@ TEST_CASE("the refusal names a node without an attached agent") {
   CHECK_THAT(answer.text, Contains("node \"b\": its agent is not attached"));
   world.Apply("k", MakeTable({{"nowhere", {0}}}));
   CHECK_THAT(world.Stress("k").text, Contains("node \"nowhere\": no attached agent"));
+}
+
+TEST_CASE("the events of a node say who caused them") {
+  Settings settings;
+  World world(settings);
+  const auto text = [&](const std::string& kind) -> std::string {
+    for (const Record& record : world.last().records) {
+      const auto* event = std::get_if<AddEvent>(&record);
+      if (event != nullptr && event->kind == kind) return event->text;
+    }
+    return "no event " + kind;
+  };
+  const LinkId link = world.NextId();
+  world.Step(LinkSaid{link, world.HelloOf("a"), {"ipv4:192.0.2.1:5000", ""}});
+  CHECK_THAT(text("node_attached"), EndsWith(", from ipv4:192.0.2.1:5000"));
+  world.Step(LinkClosed{link});
+  world.Pass(settings.agent_timeout);
+  world.Step(LinkSaid{world.NextId(), world.HelloOf("a", "other"), {"ipv4:192.0.2.2:5000", ""}});
+  CHECK_THAT(text("node_taken_over"), EndsWith("; it attached from ipv4:192.0.2.2:5000"));
+  CHECK_THAT(text("node_attached"), EndsWith(", from ipv4:192.0.2.2:5000"));
+
+  const LinkId other = world.NextId();
+  world.Step(LinkSaid{other, world.HelloOf("b"), {"ipv4:192.0.2.3:5000", ""}});
+  world.Step(LinkClosed{other});
+  world.Step(NodeForgotten{world.NextId(), {"ipv4:127.0.0.1:6000", ""}, "b"});
+  CHECK(text("node_forgotten") == "by ipv4:127.0.0.1:6000");
 }
 
 TEST_CASE("a rank table's node finds its agent by name, host name, FQDN or address") {
