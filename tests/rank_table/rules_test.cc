@@ -17,7 +17,7 @@ std::string Json(std::string text) {
 }
 
 TableReading Read(const std::string& text, const RankTableLimits& limits = {}) {
-  TableReading reading = ReadRankTable(Json(text), "t", limits);
+  TableReading reading = ReadRankTable(Json(text), "t", {.limits = limits});
   INFO(text);
   CHECK(BrokenInvariant(reading) == "");
   return reading;
