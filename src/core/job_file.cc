@@ -87,7 +87,7 @@ std::string ReadSpec(std::string_view text, JobSpec* spec) {
 JobFileReading ReadJobFile(std::string_view job, std::string text, std::string_view path,
                            const rank_table::RankTableLimits& limits) {
   JobFileReading reading;
-  rank_table::TableReading table = rank_table::ReadRankTable(text, path, limits);
+  rank_table::TableReading table = rank_table::ReadRankTable(text, path, {.limits = limits});
   reading.error = std::move(table.error);
   if (table.verdict == rank_table::TableVerdict::kReject) return reading;
   if (IsUnfinished(table, text)) {
@@ -95,7 +95,7 @@ JobFileReading ReadJobFile(std::string_view job, std::string text, std::string_v
     return reading;
   }
   reading.job.spec.id = std::string(job);
-  if (std::string wrong = ReadSpec(text, &reading.job.spec); !wrong.empty()) {
+  if (std::string wrong = ReadSpec(table.TableText(text), &reading.job.spec); !wrong.empty()) {
     reading.error = base::ShownEnd(path, kPathBytes) + ": " + wrong;
     return reading;
   }
@@ -114,7 +114,9 @@ bool IsUnfinished(const rank_table::TableReading& reading, std::string_view text
 }
 
 void SetTable(rank_table::TableReading&& reading, std::string&& text, JobApplied* job) {
-  if (reading.accepted()) job->table_text = std::move(text);
+  if (reading.accepted()) {
+    job->table_text = reading.text.empty() ? std::move(text) : std::move(reading.text);
+  }
   job->table = std::make_shared<const rank_table::RankTable>(std::move(reading.table));
   job->hccl = std::make_shared<const std::string>(HcclJson(job->table_text, *job->table));
 }

@@ -47,7 +47,8 @@ struct JobSpec {
 struct Job {
   JobSpec spec;
   JobState state = JobState::kPending;
-  std::string table_text;  // as applied; "" while the table is not ready
+  // The table as applied, or as TableReading::text corrects it; "" while it is not ready.
+  std::string table_text;
   std::shared_ptr<const rank_table::RankTable>
       table;                                // never null; no ranks while the table is not ready
   std::shared_ptr<const std::string> hccl;  // HcclJson() of the table; never null; derived

@@ -5,6 +5,7 @@
 
 #include "base/ip_address.h"
 #include "base/text.h"
+#include "rank_table/json_writer.h"
 
 namespace assay::rank_table {
 namespace {
@@ -47,9 +48,21 @@ NumberKind ParseNumber(std::string_view text, std::uint64_t max, std::uint64_t* 
   return NumberKind::kNumber;
 }
 
+// Whether every machine has the name: it does not tell which machine is meant.
+bool IsLoopback(std::string_view name) {
+  if (base::IsIpv4Address(name)) return name.substr(0, 4) == "127.";
+  return name == "::1" || name == "localhost" || name == "localhost.localdomain";
+}
+
 std::string After(const std::string& label) { return label.empty() ? label : label + ": "; }
 
 }  // namespace
+
+std::string_view TrimBlanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
 
 std::string ValueText(const JsonScalar& value) {
   if (value.type == JsonType::kString) return base::Quoted(value.Text());
@@ -94,6 +107,24 @@ bool TableBuilder::DeclaredCount(const JsonScalar& value, std::string_view key,
                                   " but " + has);
 }
 
+bool TableBuilder::ReadName(const JsonScalar& value, std::string_view key, const std::string& label,
+                            std::string* text) {
+  const std::string field = label + ": " + std::string(key) + ' ';
+  const std::string written = value.Text();
+  *text = TrimBlanks(written);
+  if (text->find(' ') != std::string::npos && !LooksLikePlaceholder(*text)) {
+    return FailAt(value.offset,
+                  field + base::Quoted(*text) + " contains a blank: write one name or one address");
+  }
+  if (text->size() == written.size()) return true;
+  trimmed_.Add(field + base::Quoted(written) + " has blanks around it, read as " +
+               base::Quoted(*text));
+  JsonWriter literal("");
+  literal.String(*text);
+  corrections_.push_back({value.offset, value.raw.size() + 2, literal.Take()});
+  return true;
+}
+
 bool TableBuilder::ReadNodeName(std::span<const NamedField> fields, const std::string& label,
                                 NodeName* name) {
   for (const auto& [key, value] : fields) {
@@ -104,7 +135,8 @@ bool TableBuilder::ReadNodeName(std::span<const NamedField> fields, const std::s
     if (value->type != JsonType::kString && !integer) {
       return FailAt(value->offset, field + "is " + ValueText(*value) + ", not a string");
     }
-    std::string text = value->Text();
+    std::string text;
+    if (!ReadName(*value, key, label, &text)) return false;
     const std::size_t characters = base::CharacterCount(text);
     const std::string length = std::to_string(characters) + " characters long";
     if (characters > kNameCharacters) {
@@ -130,6 +162,11 @@ std::uint32_t TableBuilder::AddNode(const NodeName& name, std::size_t offset) {
   if (added) {
     nodes_.push_back({name.text, {}});
     entry_of_node_.push_back(entry);
+    if (IsLoopback(name.text)) {
+      loopbacks_.Add(std::string(name.key) + ' ' + base::Quoted(name.text) +
+                     " is the same on every machine and names none: write the name or an address "
+                     "of the node, as `assay node list` prints them");
+    }
     if (LooksLikePlaceholder(name.text)) {
       placeholders_.Add(std::string(name.key) + ' ' + base::Quoted(name.text) +
                         " looks like an unfilled placeholder");
@@ -140,14 +177,15 @@ std::uint32_t TableBuilder::AddNode(const NodeName& name, std::size_t offset) {
   return found->second;
 }
 
-void TableBuilder::AddHostAddress(std::uint32_t node, std::string address) {
-  if (!address.empty()) host_addresses_.emplace_back(std::move(address), node);
+void TableBuilder::AddHostAddress(std::uint32_t node, std::string_view address) {
+  address = TrimBlanks(address);
+  if (!address.empty()) host_addresses_.emplace_back(address, node);
 }
 
 bool TableBuilder::AddRank(std::uint32_t node, const JsonScalar& rank, const JsonScalar& device,
                            bool device_optional, std::size_t offset) {
   std::uint64_t number = 0;
-  Place place{-1, -1, node, offset};
+  Place place{-1, -1, node, -1, offset};
   if (!device.null()) {
     if (!Number(device, "device_id", Shown(node), max_device_id_, &number)) return false;
     place.device = static_cast<std::int32_t>(number);
@@ -163,6 +201,20 @@ bool TableBuilder::AddRank(std::uint32_t node, const JsonScalar& rank, const Jso
   }
   places_.push_back(place);
   return true;
+}
+
+std::string TableBuilder::CorrectedText() {
+  if (corrections_.empty()) return "";
+  std::sort(corrections_.begin(), corrections_.end(),
+            [](const Correction& a, const Correction& b) { return a.offset < b.offset; });
+  std::string text;
+  std::size_t copied = 0;
+  for (const Correction& correction : corrections_) {
+    text += text_.substr(copied, correction.offset - copied);
+    text += correction.replacement;
+    copied = correction.offset + correction.length;
+  }
+  return text += text_.substr(copied);
 }
 
 std::int32_t TableBuilder::LowestRankFrom(std::size_t first) const {

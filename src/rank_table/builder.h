@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ namespace assay::rank_table {
 // The value of a field for messages: a string is quoted, a number is printed, of any other value
 // only the type. Long values are cut.
 std::string ValueText(const JsonScalar& value);
+
+// The text without blanks (spaces, tabs, line ends) at either end.
+std::string_view TrimBlanks(std::string_view text);
 
 // Counts an irregularity that can occur in many places, for one warning: the first occurrence and
 // the number of occurrences.
@@ -53,8 +57,11 @@ struct NodeName {
 
 class TableBuilder {
  public:
-  TableBuilder(std::string_view text, const RankTableLimits& limits, std::uint32_t max_device_id)
-      : text_(text), limits_(limits), max_device_id_(max_device_id) {}
+  TableBuilder(std::string_view text, const ReadingOptions& options, std::uint32_t max_device_id)
+      : text_(text),
+        limits_(options.limits),
+        rank_order_(options.rank_order),
+        max_device_id_(max_device_id) {}
 
   // Record the table's error and return false. Only the first error counts. FailAt() adds the line
   // of offset.
@@ -70,6 +77,11 @@ class TableBuilder {
   bool DeclaredCount(const JsonScalar& value, std::string_view key, const std::string& label,
                      std::size_t actual, const std::string& has);
 
+  // Reads a name or an address. Trims blanks around it, with a warning, and fails if it contains
+  // blanks: it may be several addresses. label: the object that has the field, for messages.
+  // REQUIRES: value is a string or a number.
+  bool ReadName(const JsonScalar& value, std::string_view key, const std::string& label,
+                std::string* text);
   // Takes the name from the first field that is present and not empty, but checks all fields.
   // Leaves *name empty if no field has a name. label: the object that has the fields, for messages.
   struct NamedField {
@@ -80,10 +92,14 @@ class TableBuilder {
 
   // Returns the node with that name: a new node, or that of an earlier entry. offset: of the entry.
   std::uint32_t AddNode(const NodeName& name, std::size_t offset);
-  void AddHostAddress(std::uint32_t node, std::string address);
+  void AddHostAddress(std::uint32_t node, std::string_view address);
   // rank: kNull means implied. device: kNull means none, which is allowed if device_optional.
   bool AddRank(std::uint32_t node, const JsonScalar& rank, const JsonScalar& device,
                bool device_optional, std::size_t offset);
+
+  // Gives the ranks that were added since rank_count() was `first` the index at the end of their
+  // pod's name. label: the pod's object, for messages.
+  void SetPod(std::size_t first, const JsonScalar& pod_name, const std::string& label);
 
   std::size_t rank_count() const { return places_.size(); }
   std::size_t node_count() const { return nodes_.size(); }
@@ -98,13 +114,23 @@ class TableBuilder {
 
   // Returns no value on failure; error() has the reason. May be called once.
   std::optional<RankTable> Finish(const TableRules& rules);
+  // After Finish(): the text with the corrections that the table was read with, "" if there are
+  // none.
+  std::string CorrectedText();
 
  private:
   struct Place {
     std::int32_t rank;
     std::int32_t device;
     std::uint32_t node;
+    std::int32_t pod;  // the index at the end of the pod's name; -1: none
     std::size_t offset;
+  };
+  // Replaces `length` bytes of the text at `offset`.
+  struct Correction {
+    std::size_t offset;
+    std::size_t length;
+    std::string replacement;
   };
   struct RepeatedNode {
     NodeName name;
@@ -117,6 +143,9 @@ class TableBuilder {
   std::string Shown(const Place& place) const;
   bool CheckRepeatedNodes(const TableRules& rules);
   bool AssignImpliedRanks(const TableRules& rules);
+  bool NumberRanks();
+  void WarnOfOrder(const std::vector<Place>& by_server, const std::vector<Place>& by_pod);
+  void WriteRankIds();
   bool CheckRanksUnique();
   bool CheckDevicesUnique();
   bool CheckGaps(const TableRules& rules);
@@ -127,6 +156,7 @@ class TableBuilder {
 
   const std::string_view text_;
   const RankTableLimits limits_;
+  const RankOrder rank_order_;
   const std::uint32_t max_device_id_;
   std::string error_;
   std::vector<std::string> warnings_;
@@ -137,6 +167,13 @@ class TableBuilder {
   std::optional<RepeatedNode> repeated_;
   std::vector<std::pair<std::string, std::uint32_t>> host_addresses_;
   std::vector<Place> places_;
+  std::set<std::int32_t> pods_;  // indexes of the pods so far
+  std::string pod_problem_;      // why the pods do not number all ranks; "" if they do
+  RankOrder used_order_ = RankOrder::kUnspecified;
+  bool order_in_doubt_ = false;
+  std::vector<Correction> corrections_;
+  Tally trimmed_;
+  Tally loopbacks_;
   Tally placeholders_;
   Tally long_names_;
 };

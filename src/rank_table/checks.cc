@@ -40,6 +40,8 @@ std::optional<RankTable> TableBuilder::Finish(const TableRules& rules) {
   RankTable table;
   table.nodes = std::move(nodes_);
   table.warnings = std::move(warnings_);
+  table.rank_order = used_order_;
+  table.rank_order_in_doubt = order_in_doubt_;
   table.ranks.reserve(places_.size());
   for (const Place& place : places_) table.ranks.push_back({place.rank, place.device, place.node});
   return table;
@@ -63,13 +65,7 @@ bool TableBuilder::AssignImpliedRanks(const TableRules& rules) {
     return FailAt(missing->offset, Shown(*missing) + ": rank_id is missing" +
                                        (rules.ranks_implied ? ", but others have one" : ""));
   }
-  // HCCL orders servers by id as text ("192.0.2.10" before "192.0.2.9"), then by device id.
-  std::stable_sort(places_.begin(), places_.end(), [this](const Place& a, const Place& b) {
-    return std::tie(nodes_[a.node].name, a.device) < std::tie(nodes_[b.node].name, b.device);
-  });
-  std::int32_t rank = 0;
-  for (Place& place : places_) place.rank = rank++;
-  return true;
+  return NumberRanks();
 }
 
 bool TableBuilder::CheckRanksUnique() {
@@ -186,6 +182,8 @@ void TableBuilder::WarnOfTallies() {
     Warn("rank " + ranks_without_node.first + " has no net_layer 0: node unknown" +
          (count > 1 ? " (" + std::to_string(count) + " ranks)" : ""));
   }
+  if (loopbacks_.count > 0) Warn(loopbacks_.first + AndMore(loopbacks_.count));
+  if (trimmed_.count > 0) Warn(trimmed_.first + AndMore(trimmed_.count));
   if (placeholders_.count > 0) Warn(placeholders_.first + AndMore(placeholders_.count));
   if (long_names_.count > 0) Warn(long_names_.first + AndMore(long_names_.count));
   if (device_ips.count > 0) {

@@ -10,6 +10,8 @@
 namespace assay::rank_table {
 namespace {
 
+constexpr std::size_t kListedSuperPods = 4;
+
 using ServerIds = std::set<std::string, std::less<>>;
 
 std::string Entries(std::string_view list, std::size_t count) {
@@ -56,9 +58,10 @@ bool CheckSuperPods(const TableHead& head, const ServerIds& server_ids, TableBui
   const auto check_member = [&](std::string_view key, JsonWalker& value) {
     if (key != "server_id") return true;
     const JsonScalar id = value.Scalar();
-    if (id.raw.empty() || server_ids.count(id.Text()) > 0) return true;
-    return builder.FailAt(
-        id.offset, "super_pod_list: server " + base::Shown(id.Text()) + " is not in server_list");
+    const std::string text(TrimBlanks(id.Text()));
+    if (text.empty() || server_ids.count(text) > 0) return true;
+    return builder.FailAt(id.offset,
+                          "super_pod_list: server " + base::Shown(text) + " is not in server_list");
   };
   const auto check_pod = [&](std::string_view key, JsonWalker& value) {
     if (key != "server_list" || value.type() != JsonType::kArray) return true;
@@ -70,6 +73,34 @@ bool CheckSuperPods(const TableHead& head, const ServerIds& server_ids, TableBui
       .Elements([&](std::size_t, JsonWalker& pod) {
         return pod.type() != JsonType::kObject || pod.Members(check_pod);
       });
+}
+
+// A super pod that appears twice was probably copied from another table: each table numbers its
+// super pods from 0.
+void WarnOfRepeatedSuperPods(const TableHead& head, TableBuilder& builder) {
+  if (head.super_pod_list.type != JsonType::kArray) return;
+  std::set<std::string> ids;
+  std::set<std::string> repeated;
+  JsonWalker(head.text, head.super_pod_list.offset).Elements([&](std::size_t, JsonWalker& pod) {
+    if (pod.type() != JsonType::kObject) return true;
+    return pod.Members([&](std::string_view key, JsonWalker& value) {
+      if (key != "super_pod_id") return true;
+      const JsonScalar id = value.Scalar();
+      if (!id.raw.empty() && !ids.insert(id.Text()).second) repeated.insert(ValueText(id));
+      return true;
+    });
+  });
+  if (repeated.empty()) return;
+  std::string list;
+  std::size_t listed = 0;
+  for (const std::string& id : repeated) {
+    if (++listed <= kListedSuperPods) list += (listed > 1 ? ", " : "") + id;
+  }
+  if (listed > kListedSuperPods) {
+    list += " and " + std::to_string(listed - kListedSuperPods) + " more";
+  }
+  builder.Warn("super_pod_list has more than one super pod with super_pod_id " + list +
+               ": tables joined by hand need ids of their own for the super pods of each");
 }
 
 struct Group {
@@ -92,6 +123,15 @@ Group ReadGroup(JsonWalker& walker) {
   return group;
 }
 
+JsonScalar PodName(std::string_view text, std::size_t instance) {
+  JsonScalar name;
+  JsonWalker(text, instance).Members([&name](std::string_view key, JsonWalker& value) {
+    if (key == "pod_name") name = value.Scalar();
+    return true;
+  });
+  return name;
+}
+
 bool ReadInstances(const TableHead& head, const Group& group, const std::string& label,
                    TableBuilder& builder) {
   HostReader hosts(head, kInstanceShape, builder);
@@ -99,7 +139,11 @@ bool ReadInstances(const TableHead& head, const Group& group, const std::string&
   std::size_t instances = 0;
   const auto read_instance = [&](std::size_t index, JsonWalker& walker) {
     ++instances;
-    return hosts.Read(label + " instance " + std::to_string(index), walker);
+    const std::string instance = label + " instance " + std::to_string(index);
+    const std::size_t first = builder.rank_count();
+    if (!hosts.Read(instance, walker)) return false;
+    builder.SetPod(first, PodName(head.text, hosts.last().offset), instance);
+    return true;
   };
   if (!ForEachObject(group.instance_list, "instance_list", label, head.text, builder,
                      read_instance)) {
@@ -128,7 +172,9 @@ bool ReadServerList(const TableHead& head, TableBuilder& builder, TableRules* ru
     const std::size_t before = builder.rank_count();
     if (!hosts.Read("server " + std::to_string(index), walker)) return false;
     first_ranks.push_back(builder.LowestRankFrom(before));
-    if (!head.super_pod_list.null()) server_ids.insert(hosts.last().id.Text());
+    if (!head.super_pod_list.null()) {
+      server_ids.emplace(TrimBlanks(hosts.last().id.Text()));
+    }
     return true;
   };
   if (!ForEachObject(head.server_list, "server_list", "", head.text, builder, read_server)) {
@@ -143,6 +189,7 @@ bool ReadServerList(const TableHead& head, TableBuilder& builder, TableRules* ru
     return false;
   }
   WarnOfSliceOrder(first_ranks, slices, builder);
+  WarnOfRepeatedSuperPods(head, builder);
   return CountServers(head, first_ranks.size(), slices, builder) &&
          CheckSuperPods(head, server_ids, builder);
 }

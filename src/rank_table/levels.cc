@@ -115,15 +115,17 @@ class LevelReader {
   }
 
   bool ReadAddress(std::uint64_t layer, JsonWalker& walker) {
-    JsonScalar ports;
+    JsonScalar ports, address;
     walker.Members([&](std::string_view key, JsonWalker& value) {
       if (key == "ports") ports = value.Scalar();
-      if (key == "addr" && layer == kHostLayer) {
-        std::string address = value.Scalar().Text();
-        if (base::IsIpAddress(address)) host_addresses_.push_back(std::move(address));
-      }
+      if (key == "addr" && layer == kHostLayer) address = value.Scalar();
       return true;
     });
+    if (address.type == JsonType::kString) {
+      std::string text;
+      if (!builder_.ReadName(address, "addr", label_, &text)) return false;
+      if (base::IsIpAddress(text)) host_addresses_.push_back(std::move(text));
+    }
     return ForEachOptional(ports, "ports", kPorts, [](JsonWalker&) { return true; });
   }
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "rank_table/forms.h"
 #include "rank_table/json_text.h"
+#include "rank_table/other_files.h"
 
 namespace assay::rank_table {
 namespace {
@@ -137,39 +138,51 @@ bool CheckTotals(const TableHead& head, TableBuilder& builder) {
          builder.DeclaredCount(head.device_num, "device_num", "", ranks, has);
 }
 
+TableReading Reject(std::string error) {
+  TableReading reading;
+  reading.error = std::move(error);
+  return reading;
+}
+
+TableReading NotReady(std::string error) {
+  TableReading reading = Reject(std::move(error));
+  reading.verdict = TableVerdict::kNotReady;
+  return reading;
+}
+
 // Returns no value if text is one JSON object, else the final reading.
 std::optional<TableReading> JudgeText(std::string_view text, const RankTableLimits& limits) {
-  const auto reject = [](std::string error) {
-    return TableReading{TableVerdict::kReject, {}, std::move(error)};
-  };
   if (text.size() > limits.bytes) {
-    return reject("the table has " + std::to_string(text.size()) +
+    return Reject("the table has " + std::to_string(text.size()) +
                   " bytes, more than the limit of " + std::to_string(limits.bytes));
   }
   if (IsBlank(text)) {
-    return TableReading{TableVerdict::kNotReady, {}, "file is empty: may still be being written"};
+    return NotReady("file is empty: may still be being written");
   }
   if (const std::string_view mark = text.substr(0, 2); mark == "\xFF\xFE" || mark == "\xFE\xFF") {
-    return reject("the text is UTF-16: save it as UTF-8");
+    return Reject("the text is UTF-16: save it as UTF-8");
   }
   if (const auto fault = CheckJson(text)) {
-    if (fault->at_end) return TableReading{TableVerdict::kNotReady, {}, fault->text};
-    return reject("line " + std::to_string(LineAt(text, fault->offset)) + ": " + fault->text +
+    if (fault->at_end) return NotReady(fault->text);
+    if (std::string problem = KubernetesYamlProblem(text); !problem.empty()) {
+      return Reject(std::move(problem));
+    }
+    return Reject("line " + std::to_string(LineAt(text, fault->offset)) + ": " + fault->text +
                   " (offset " + std::to_string(fault->offset) + ")");
   }
   const JsonType type = JsonWalker(text).type();
   if (type == JsonType::kObject) return std::nullopt;
-  return reject("expected a JSON object, found " + std::string(WithArticle(type)));
+  return Reject("expected a JSON object, found " + std::string(WithArticle(type)));
 }
 
-TableReading Read(std::string_view text, const RankTableLimits& limits) {
-  if (auto judged = JudgeText(text, limits)) return *std::move(judged);
+TableReading ReadTable(std::string_view text, const ReadingOptions& options) {
+  const RankTableLimits& limits = options.limits;
   const TableHead head = ReadHead(text);
   if (head.status.type == JsonType::kString && head.status.raw == "initializing") {
-    return {TableVerdict::kNotReady, {}, "table not ready: status is initializing"};
+    return NotReady("table not ready: status is initializing");
   }
   const bool v2 = head.version.raw == "2.0" || !head.rank_list.null();
-  TableBuilder builder(text, limits, v2 ? limits.device_id_v2 : limits.device_id_v1);
+  TableBuilder builder(text, options, v2 ? limits.device_id_v2 : limits.device_id_v1);
   const auto* form = std::find_if(std::begin(kForms), std::end(kForms), [&head](const Form& known) {
     return !(head.*(known.field)).null();
   });
@@ -181,9 +194,42 @@ TableReading Read(std::string_view text, const RankTableLimits& limits) {
              form->read(head, builder, &rules) && CheckTotals(head, builder)) {
     table = builder.Finish(rules);
   }
-  if (!table) return {TableVerdict::kReject, {}, builder.error()};
-  const bool warned = !table->warnings.empty();
-  return {warned ? TableVerdict::kAcceptWarn : TableVerdict::kAccept, *std::move(table), {}};
+  if (!table) return Reject(builder.error());
+  TableReading reading;
+  reading.verdict = table->warnings.empty() ? TableVerdict::kAccept : TableVerdict::kAcceptWarn;
+  reading.table = *std::move(table);
+  reading.text = builder.CorrectedText();
+  return reading;
+}
+
+TableReading ReadFromConfigMap(ConfigMap map, const ReadingOptions& options) {
+  if (!map.error.empty()) return Reject(std::move(map.error));
+  const std::string of = map.place + " of the Kubernetes ConfigMap " + base::Quoted(map.name);
+  if (IsBlank(map.table)) return NotReady(of + " is empty: may still be being written");
+  std::optional<TableReading> judged = JudgeText(map.table, options.limits);
+  TableReading reading = judged ? *std::move(judged) : ReadTable(map.table, options);
+  if (!reading.accepted()) {
+    reading.error = "the table in " + of + ": " + reading.error;
+    return reading;
+  }
+  reading.verdict = TableVerdict::kAcceptWarn;
+  reading.table.warnings.insert(reading.table.warnings.begin(), "the table was taken from " + of);
+  if (reading.text.empty()) reading.text = std::move(map.table);
+  return reading;
+}
+
+TableReading Read(std::string_view text, const ReadingOptions& options) {
+  if (auto judged = JudgeText(text, options.limits)) return *std::move(judged);
+  TableReading reading = ReadTable(text, options);
+  if (reading.verdict != TableVerdict::kReject) return reading;
+  if (auto map = ReadConfigMap(text)) return ReadFromConfigMap(*std::move(map), options);
+  if (auto problem = KubernetesListProblem(text); !problem.empty()) return Reject(problem);
+  if (IsRootInfo(text)) {
+    return Reject(
+        "the root info file of one host (/etc/hccl_rootinfo.json: topo_file_path and no rank ids), "
+        "not the rank table of a job: use the table that the job was started with");
+  }
+  return reading;
 }
 
 }  // namespace
@@ -203,8 +249,8 @@ std::string_view VerdictName(TableVerdict verdict) {
 }
 
 TableReading ReadRankTable(std::string_view text, std::string_view source,
-                           const RankTableLimits& limits) {
-  TableReading reading = Read(text, limits);
+                           const ReadingOptions& options) {
+  TableReading reading = Read(text, options);
   if (!reading.accepted() && !source.empty()) {
     reading.error = base::ShownEnd(source, kSourceBytes) + ": " + reading.error;
   }

@@ -39,6 +39,14 @@ struct TableNode {
   std::vector<std::string> aliases;
 };
 
+// How the ranks of a table without rank ids are numbered. Nothing in such a table says which of the
+// two its launcher used.
+enum class RankOrder {
+  kUnspecified,
+  kServer,  // by server_id as text ("192.0.2.10" before "192.0.2.9"), then device id, as HCCL does
+  kPod,     // by the index at the end of pod_name ("job-2" before "job-10"), then device id
+};
+
 // Invariants:
 // 1. Ranks are unique and ascend.
 // 2. A device of a node, except -1, appears once.
@@ -47,6 +55,11 @@ struct RankTable {
   std::vector<TableNode> nodes;  // in the order of the table
   std::vector<RankPlace> ranks;
   std::vector<std::string> warnings;  // at most one of each kind, each under 1 KB, without source
+  // kServer or kPod: the table has no rank ids, and its ranks were numbered in this order.
+  RankOrder rank_order = RankOrder::kUnspecified;
+  // The two orders number the ranks differently, and ReadingOptions names neither: the ranks may be
+  // numbered wrongly.
+  bool rank_order_in_doubt = false;
 };
 
 struct RankTableLimits {
@@ -54,6 +67,13 @@ struct RankTableLimits {
   std::uint32_t ranks = 65'536;     // also the bound of rank ids; documented for 2.0
   std::uint32_t device_id_v1 = 15;  // the highest device id before 2.0; 7 on the first 910
   std::uint32_t device_id_v2 = 64;  // the highest device id in 2.0
+};
+
+struct ReadingOptions {
+  RankTableLimits limits = {};
+  // For tables without rank ids. kUnspecified: kServer is used, with a warning if kPod differs.
+  // kPod: a table whose pod names do not number all its ranks is rejected.
+  RankOrder rank_order = RankOrder::kUnspecified;
 };
 
 enum class TableVerdict {
@@ -69,15 +89,23 @@ struct TableReading {
   TableVerdict verdict = TableVerdict::kReject;
   RankTable table;    // empty unless accepted
   std::string error;  // empty if accepted; else source, line and value, valid UTF-8 under 1 KB
+  // The text of the table, if accepted and different from the text that was read: taken out of a
+  // ConfigMap, without blanks around names and addresses, and with the rank ids that
+  // ReadingOptions::rank_order gives. Reading it with any options gives the same nodes and ranks.
+  std::string text;
 
   bool accepted() const {
     return verdict == TableVerdict::kAccept || verdict == TableVerdict::kAcceptWarn;
+  }
+  // The text to store and convert. read: the text that was read; must outlive the result.
+  std::string_view TableText(std::string_view read) const {
+    return text.empty() ? read : std::string_view(text);
   }
 };
 
 // text: the content of the file; any bytes are allowed. source: the file or job, for errors. Time
 // is linear in the size of text. Besides the result it needs a few dozen bytes of memory per rank.
 TableReading ReadRankTable(std::string_view text, std::string_view source,
-                           const RankTableLimits& limits = {});
+                           const ReadingOptions& options = {});
 
 }  // namespace assay::rank_table

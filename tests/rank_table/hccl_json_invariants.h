@@ -24,7 +24,7 @@ inline std::vector<RankTriple> RankTriples(const RankTable& table) {
 
 // Returns the broken invariant, or "". reading: ReadRankTable(text), accepted or not.
 inline std::string BrokenHcclJson(std::string_view text, const TableReading& reading) {
-  const std::string json = HcclJson(text, reading.table);
+  const std::string json = HcclJson(reading.TableText(text), reading.table);
   if (CheckJson(json)) return "not JSON: " + json;
   if (!reading.accepted()) return json == kHcclInitializing ? "" : "sent though not ready";
   if (json.find('\n') != std::string::npos) return "not compact";

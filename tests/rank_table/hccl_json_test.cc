@@ -25,7 +25,7 @@ std::string Sent(const std::string& text) {
   const TableReading reading = ReadRankTable(text, "table");
   INFO(reading.error);
   CHECK(BrokenHcclJson(text, reading) == "");
-  return HcclJson(text, reading.table);
+  return HcclJson(reading.TableText(text), reading.table);
 }
 
 // Replaces single quotes with double quotes.
@@ -73,7 +73,7 @@ TEST_CASE("every accepted fixture is sent completely, in ClusterD's shape") {
     CHECK(BrokenHcclJson(text, reading) == "");
     if (!reading.accepted()) continue;
     ++accepted;
-    const Json sent = Json::parse(HcclJson(text, reading.table));
+    const Json sent = Json::parse(HcclJson(reading.TableText(text), reading.table));
     CHECK(ShapeTriples(sent) == RankTriples(reading.table));
     CHECK(sent.at("status") == "complete");
     CHECK(sent.at("server_count") == std::to_string(sent.at("server_list").size()));
@@ -115,7 +115,7 @@ TEST_CASE("every key of a fixture with servers is preserved") {
     const TableReading reading = ReadRankTable(text, name);
     const Json table = reading.accepted() ? Json::parse(text) : Json();
     if (!table.contains("server_list")) continue;
-    const Json sent = Json::parse(HcclJson(text, reading.table));
+    const Json sent = Json::parse(HcclJson(reading.TableText(text), reading.table));
     for (const auto& [key, value] : table.items()) CHECK(sent.contains(key));
     for (std::size_t i = 0; i < table["server_list"].size(); ++i) {
       const Json& server = sent["server_list"].at(i);
@@ -196,7 +196,7 @@ TEST_CASE("random tables of every form are sent completely") {
       INFO("form " << static_cast<int>(form) << ", seed " << seed << "\n" << written.text);
       REQUIRE(reading.accepted());
       REQUIRE(BrokenHcclJson(written.text, reading) == "");
-      REQUIRE(ShapeTriples(Json::parse(HcclJson(written.text, reading.table))) ==
+      REQUIRE(ShapeTriples(Json::parse(HcclJson(reading.TableText(written.text), reading.table))) ==
               RankTriples(reading.table));
     }
   }

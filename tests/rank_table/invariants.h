@@ -2,6 +2,7 @@
 // fuzzer.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,6 +22,19 @@ inline bool IsPlainUtf8(std::string_view text) {
   return true;
 }
 
+// Whether the corrected text of a reading, if there is one, needs no further correction and no
+// options, and gives the same nodes and ranks.
+inline bool CorrectedTextHolds(const TableReading& reading) {
+  if (reading.text.empty()) return true;
+  const TableReading again = ReadRankTable(reading.text, "corrected");
+  const auto same_node = [](const TableNode& a, const TableNode& b) {
+    return a.name == b.name && a.aliases == b.aliases;
+  };
+  return again.accepted() && again.text.empty() && again.table.ranks == reading.table.ranks &&
+         std::equal(again.table.nodes.begin(), again.table.nodes.end(), reading.table.nodes.begin(),
+                    reading.table.nodes.end(), same_node);
+}
+
 // Returns the broken invariant, or "".
 inline std::string BrokenInvariant(const TableReading& reading) {
   constexpr std::size_t kMessageBytes = 1024;
@@ -34,10 +48,12 @@ inline std::string BrokenInvariant(const TableReading& reading) {
   }
   if (!reading.accepted()) {
     if (reading.error.empty()) return "refused without error";
-    const bool empty = table.nodes.empty() && table.ranks.empty() && table.warnings.empty();
+    const bool empty = table.nodes.empty() && table.ranks.empty() && table.warnings.empty() &&
+                       reading.text.empty();
     return empty ? "" : "refused with a table";
   }
   if (!reading.error.empty()) return "accepted with an error";
+  if (!CorrectedTextHolds(reading)) return "corrected text: " + reading.text;
   if ((reading.verdict == TableVerdict::kAcceptWarn) == table.warnings.empty()) return "warnings";
   if (table.ranks.empty()) return "accepted without ranks";
   std::set<std::string> names;

@@ -110,23 +110,23 @@ TEST_CASE("65,536 ranks are read, one more is refused") {
 
   RankTableLimits limits;
   limits.ranks = 100;
-  CHECK(ReadRankTable(BigTable(100, "complete"), "t", limits).accepted());
-  CHECK(ReadRankTable(BigTable(101, "complete"), "t", limits).error ==
+  CHECK(ReadRankTable(BigTable(100, "complete"), "t", {.limits = limits}).accepted());
+  CHECK(ReadRankTable(BigTable(101, "complete"), "t", {.limits = limits}).error ==
         "t: line 1: node_12 device 4: rank_id 100 out of range 0..99");
   limits.ranks = 2;
   CHECK(ReadRankTable(R"({"status": "completed", "group_list": [{"instance_list": [
                           {"server_id": "a", "devices": [{"device_id": 0}, {"device_id": 1}]},
                           {"server_id": "b", "devices": [{"device_id": 0}]}]}]})",
-                      "t", limits)
+                      "t", {.limits = limits})
             .error == "t: line 3: more than 2 ranks");
 }
 
 TEST_CASE("size, depth and encoding are bounded") {
   RankTableLimits limits;
   limits.bytes = 100;
-  CHECK(ReadRankTable(std::string(101, ' '), "big.json", limits).error ==
+  CHECK(ReadRankTable(std::string(101, ' '), "big.json", {.limits = limits}).error ==
         "big.json: the table has 101 bytes, more than the limit of 100");
-  CHECK(ReadRankTable(std::string(100, ' '), "big.json", limits).verdict ==
+  CHECK(ReadRankTable(std::string(100, ' '), "big.json", {.limits = limits}).verdict ==
         TableVerdict::kNotReady);
   for (const char* piece : {"[", "{\"a\":", "[{\"a\":"}) {
     std::string deep;

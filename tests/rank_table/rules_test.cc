@@ -17,7 +17,7 @@ std::string Json(std::string text) {
 }
 
 TableReading Read(const std::string& text, const RankTableLimits& limits = {}) {
-  TableReading reading = ReadRankTable(Json(text), "t", limits);
+  TableReading reading = ReadRankTable(Json(text), "t", {.limits = limits});
   INFO(text);
   CHECK(BrokenInvariant(reading) == "");
   return reading;
@@ -142,6 +142,72 @@ TEST_CASE("rule 2: which field names a node, and when entries are merged into on
   CHECK(merged.verdict == TableVerdict::kAccept);
   CHECK(merged.table.nodes.size() == 1);
   CHECK(merged.table.ranks.size() == 2);
+}
+
+TEST_CASE("blanks around names and addresses are trimmed, blanks inside are refused") {
+  Warns(Table(Server("'server_id':' n\\t\\n'", Device(0, 0))),
+        "server 0: server_id ' n\\t\\n' has blanks around it, read as 'n'");
+  Warns(Table(Server("'server_id':'a','host_ip':'192.0.2.1 '", Device(0, 0)) + "," +
+              Server("'server_id':'b','host_ip':' 192.0.2.2'", Device(1, 0))),
+        "server 0: host_ip '192.0.2.1 ' has blanks around it, read as '192.0.2.1' (and 1 more)");
+  const TableReading trimmed =
+      Read(Table(Server("'host_ip':'192.0.2.1 ','server_id':' \\u0022a '", Device(0, 0)) + "," +
+                 Server("'server_id':'b'", Device(1, 0))));
+  REQUIRE(trimmed.table.nodes.size() == 2);
+  CHECK(trimmed.table.nodes[0].name == "\"a");
+  CHECK(trimmed.table.nodes[0].aliases == std::vector<std::string>{"192.0.2.1"});
+  CHECK(trimmed.text ==
+        Json(Table(Server("'host_ip':'192.0.2.1','server_id':'\\'a'", Device(0, 0)) + "," +
+                   Server("'server_id':'b'", Device(1, 0)))));
+  // A name that consists of blanks is absent.
+  CHECK(
+      Read(Table(Server("'server_name':' ','server_id':'n'", Device(0, 0)))).table.nodes[0].name ==
+      "n");
+  Rejects(Table(Server("'server_id':' '", Device(0, 0))),
+          "server 0 has no server_name, server_id or host_ip");
+  Rejects(Table(kOne + "," + Server("'server_id':'n '", Device(1, 0))),
+          "server_id 'n' appears twice (servers 0 and 1)");
+  Rejects(Table(Server("'server_name':'a b'", Device(0, 0))),
+          "server 0: server_name 'a b' contains a blank: write one name or one address");
+  Rejects(Table(Server("'server_id':'n','host_ip':'192.0.2.1 192.0.2.2'", Device(0, 0))),
+          "server 0: host_ip '192.0.2.1 192.0.2.2' contains a blank");
+  Rejects(Group("{'server_id':'a b','devices':[{'device_id':0}]}"),
+          "group 0 instance 0: server_id 'a b' contains a blank");
+  const auto host = [](const std::string& address) {
+    return RankList(Rank(
+        0, 0, "a ", "{'net_layer':3,'rank_addr_list':[{'addr':'" + address + "','ports':[]}]}"));
+  };
+  const TableReading levels = Read(host(" 192.0.2.1"));
+  CHECK(levels.verdict == TableVerdict::kAcceptWarn);
+  CHECK(levels.table.nodes[0].name == "a");
+  CHECK(levels.table.nodes[0].aliases == std::vector<std::string>{"192.0.2.1"});
+  Rejects(host("192.0.2.1 192.0.2.2"),
+          "rank_list entry 0: addr '192.0.2.1 192.0.2.2' contains a blank");
+  // A super pod may name its server with or without the blanks.
+  Warns(Table(Server("'server_id':'n '", Device(0, 0)) + "," +
+                  Server("'server_id':'m'", Device(1, 0)),
+              "'version':'1.2','super_pod_list':[{'server_list':[{'server_id':'n'},"
+              "{'server_id':' m'}]}]"),
+        "server 0: server_id 'n ' has blanks around it, read as 'n'");
+}
+
+TEST_CASE("a loopback address names no machine") {
+  const auto warning = [](const std::string& name) {
+    return name +
+           " is the same on every machine and names none: write the name or an address of "
+           "the node, as `assay node list` prints them";
+  };
+  for (const char* name : {"127.0.0.1", "127.1.2.3", "::1", "localhost"}) {
+    Warns(Table(Server("'server_id':'" + std::string(name) + "'", Device(0, 0))),
+          warning("server_id '" + std::string(name) + "'"));
+  }
+  Warns(Table(Server("'server_id':'','host_ip':'127.0.0.1'", Device(0, 0))),
+        warning("host_ip '127.0.0.1'"));
+  Warns(Table(Server("'server_id':'::1'", Device(0, 0)) + "," +
+              Server("'server_id':'localhost'", Device(1, 0))),
+        warning("server_id '::1'") + " (and 1 more)");
+  Accepts(Table(Server("'server_name':'n','server_id':'127.0.0.1'", Device(0, 0))));
+  Accepts(Table(Server("'server_id':'127'", Device(0, 0))));
 }
 
 TEST_CASE("rule 3: ids and counts are strings or non-negative integers") {
@@ -396,6 +462,27 @@ TEST_CASE("super_pod_list names only servers in server_list") {
                             "[7,{'server_list':{}},{'server_list':[7,{},{'server_id':''}]}]"}) {
     Accepts(pods(other));
   }
+}
+
+TEST_CASE("super pod ids that appear twice are named") {
+  const auto pods = [](const std::vector<std::string>& ids) {
+    std::string list;
+    for (const std::string& id : ids) {
+      list += (list.empty() ? "" : ",") + ("{'super_pod_id':" + id) +
+              ",'server_list':[{'server_id':'n'}]}";
+    }
+    return Table(kOne, "'version':'1.2','super_pod_list':[" + list + "]");
+  };
+  const auto warning = [](const std::string& ids) {
+    return "super_pod_list has more than one super pod with super_pod_id " + ids +
+           ": tables joined by hand need ids of their own for the super pods of each";
+  };
+  Accepts(pods({"'0'", "'1'"}));
+  Accepts(pods({"''", "''", "null", "null"}));
+  Warns(pods({"'0'", "'1'", "'0'", "'0'"}), warning("'0'"));
+  Warns(pods({"0", "1", "1", "0"}), warning("0, 1"));
+  Warns(pods({"0", "1", "2", "3", "4", "5", "0", "1", "2", "3", "4", "5"}),
+        warning("0, 1, 2, 3 and 2 more"));
 }
 
 TEST_CASE("interleaved ranks give a warning") {

@@ -59,7 +59,7 @@ WrittenTable TableWriter::Write(WrittenForm form) {
 
 // Draws the mapping. The node names sort differently as text than by their numbers.
 WrittenTable TableWriter::Draw(WrittenForm form) {
-  constexpr const char* kNames[] = {"node_", "192.0.2.", "节点-", "a \"quoted\\\" ", "2001:db8::"};
+  constexpr const char* kNames[] = {"node_", "192.0.2.", "节点-", "a_\"quoted\\\"_", "2001:db8::"};
   const std::string prefix = kNames[Below(5)];
   WrittenTable table;
   const std::size_t nodes = 1 + Below(12);
