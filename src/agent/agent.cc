@@ -31,7 +31,7 @@ class Agent::Impl {
 
   ~Impl() {
     if (!thread_.joinable()) return;
-    Tell(AgentInput::Kind::kAbandon);
+    Post(AgentInput::Kind::kAbandon);
     thread_.join();
   }
 
@@ -65,7 +65,7 @@ class Agent::Impl {
     link.target = std::move(target);
     link.shown = options.coordinator;
     link.node = node_;
-    const LoopOptions loop{options.stop_grace, options.commit_patience};
+    const LoopOptions loop{options.stop_grace, options.commit_timeout};
     loop_ = std::make_unique<AgentLoop>(loop, std::move(self), std::move(spooled).value(),
                                         std::move(link), std::move(worker), spool_.get(), inbox_);
     return base::Status::Ok();
@@ -79,7 +79,7 @@ class Agent::Impl {
     });
   }
 
-  void Tell(AgentInput::Kind kind) {
+  void Post(AgentInput::Kind kind) {
     AgentInput input;
     input.kind = kind;
     (void)inbox_->Post(std::move(input));  // fails only when the loop has stopped
@@ -119,8 +119,8 @@ base::Result<std::unique_ptr<Agent>> Agent::Start(AgentOptions options) {
   return std::unique_ptr<Agent>(new Agent(std::move(impl)));
 }
 
-void Agent::RequestStop() { impl_->Tell(AgentInput::Kind::kStop); }
-void Agent::ForceStop() { impl_->Tell(AgentInput::Kind::kForceStop); }
+void Agent::RequestStop() { impl_->Post(AgentInput::Kind::kStop); }
+void Agent::ForceStop() { impl_->Post(AgentInput::Kind::kForceStop); }
 bool Agent::Wait(int timeout_ms) { return impl_->Wait(timeout_ms); }
 const std::string& Agent::node() const { return impl_->node(); }
 

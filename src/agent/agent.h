@@ -30,7 +30,7 @@ struct AgentOptions {
   // How long RequestStop waits for a running op.
   core::Ms stop_grace = 600'000;
   // How long commits may fail before the agent kills the running tests.
-  core::Ms commit_patience = 10'000;
+  core::Ms commit_timeout = 10'000;
   // The worker program, started as `PROGRAM worker --in=N --out=N`.
   std::string program = "/proc/self/exe";
   // NAME=value, added to the workers' environment.

@@ -72,7 +72,7 @@ class Stream final
   const fleet::CoordinatorMessage& incoming() const { return incoming_; }
   const grpc::Status& status() const { return status_; }  // after kStreamEnded
 
-  // REQUIRES, for these three: LetGo was not called.
+  // REQUIRES, for these three: ReleaseHold was not called.
   void ReadNext() { StartRead(&incoming_); }
   void Write(fleet::AgentMessage message) {
     outgoing_ = std::move(message);
@@ -80,23 +80,23 @@ class Stream final
   }
   void WriteNoMore() { StartWritesDone(); }
 
-  void LetGo() {
+  void ReleaseHold() {
     if (std::exchange(held_, false)) RemoveHold();
   }
   void Cancel() {
     context_.TryCancel();
-    LetGo();
+    ReleaseHold();
   }
 
   // Cancels the stream and deletes it once gRPC has finished with it, now or later.
-  static void Leave(std::unique_ptr<Stream> stream) {
+  static void Abandon(std::unique_ptr<Stream> stream) {
     stream->Cancel();
-    if (stream->end_.exchange(End::kLeft, std::memory_order_acq_rel) == End::kEnded) return;
+    if (stream->end_.exchange(End::kAbandoned, std::memory_order_acq_rel) == End::kEnded) return;
     (void)stream.release();
   }
 
  private:
-  enum class End : std::uint8_t { kNotYet, kEnded, kLeft };
+  enum class End : std::uint8_t { kNotYet, kEnded, kAbandoned };
 
   void OnReadDone(bool ok) override { Post(AgentInput::Kind::kStreamRead, ok); }
   void OnWriteDone(bool ok) override { Post(AgentInput::Kind::kStreamWrote, ok); }
@@ -105,7 +105,7 @@ class Stream final
     // After the exchange below the loop may delete this object.
     const std::shared_ptr<AgentInbox> inbox = inbox_;
     AgentInput input{AgentInput::Kind::kStreamEnded, true, id_};
-    if (end_.exchange(End::kEnded, std::memory_order_acq_rel) == End::kLeft) {
+    if (end_.exchange(End::kEnded, std::memory_order_acq_rel) == End::kAbandoned) {
       // Not on this thread: destroying the last channel destroys the queue that runs this reaction,
       // which would wait for its own thread.
       std::thread([this] { delete this; }).detach();
@@ -129,8 +129,8 @@ class Stream final
   fleet::AgentMessage outgoing_;
   grpc::Status status_;
   bool held_ = true;  // used by the loop only
-  // Once the loop leaves the stream, the second of gRPC (kEnded) and the loop (kLeft) to arrive
-  // deletes it. Acquire and release: the second sees what the first did.
+  // Once the loop abandons the stream, the second of gRPC (kEnded) and the loop (kAbandoned) to
+  // arrive deletes it. Acquire and release: the second sees what the first did.
   std::atomic<End> end_{End::kNotYet};
 };
 
@@ -204,7 +204,7 @@ class Link::Impl {
       : options_(std::move(options)), inbox_(std::move(inbox)), random_(std::random_device()()) {}
 
   ~Impl() {
-    if (stream_ != nullptr) Stream::Leave(std::move(stream_));
+    if (stream_ != nullptr) Stream::Abandon(std::move(stream_));
   }
 
   void Handle(const AgentInput& input, core::Ms now, std::vector<core::node::NodeEvent>* out) {
@@ -215,7 +215,7 @@ class Link::Impl {
           Read(now, out);
         } else if (phase_ != Phase::kEnding) {
           // The status follows, unless gRPC failed only to decode this message: hence the timer.
-          stream_->LetGo();
+          stream_->ReleaseHold();
           Down(out);
           wake_at_ = now + kStatusWait;
         }
@@ -370,7 +370,7 @@ class Link::Impl {
                                  : "attached to the coordinator at ") +
                   options_.shown + " as node " + options_.node);
     was_attached_ = true;
-    said_.clear();
+    logged_.clear();
   }
 
   // Ends the stream from our side.
@@ -397,7 +397,7 @@ class Link::Impl {
       ended_because_ = Describe(status);
       ending_ = IsRefusal(status.error_code()) ? Ending::kRefused : Ending::kLost;
     }
-    if (!closing_) Say();
+    if (!closing_) LogEnding();
     const Pause pause = ending_ != Ending::kLost ? kAfterRefusal
                         : welcomed_              ? kAfterLoss
                                                  : kAfterFailure;
@@ -405,11 +405,11 @@ class Link::Impl {
   }
 
   // Logs each condition once: a lost or unreachable coordinator, and each new refusal.
-  void Say() {
+  void LogEnding() {
     const bool lost = ending_ == Ending::kLost;
     const std::string topic = lost ? "lost" : ended_because_;
-    if (said_ == topic || (lost && !said_.empty())) return;
-    said_ = topic;
+    if (logged_ == topic || (lost && !logged_.empty())) return;
+    logged_ = topic;
     const std::string& where = options_.shown;
     std::string text;
     switch (ending_) {
@@ -450,7 +450,7 @@ class Link::Impl {
   void Pump(core::Ms now) {
     if (!up() || writing_ || broken_) return;
     if (queue_.empty()) {
-      if (closing_ && !std::exchange(said_goodbye_, true)) stream_->WriteNoMore();
+      if (closing_ && !std::exchange(writes_done_, true)) stream_->WriteNoMore();
       return;
     }
     Waiting next = std::move(queue_.front());
@@ -487,10 +487,10 @@ class Link::Impl {
   bool was_attached_ = false;
   std::string ended_because_;  // empty: this side did not end it
   Ending ending_ = Ending::kLost;
-  std::string said_;  // the last condition logged; empty: attached
+  std::string logged_;  // the last condition logged; empty: attached
 
   bool closing_ = false;
-  bool said_goodbye_ = false;
+  bool writes_done_ = false;
   core::Ms close_at_ = 0;
 };
 

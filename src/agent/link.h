@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "agent/inbox.h"
+#include "agent/ports.h"
 #include "base/status.h"
 #include "core/node/supervisor.h"
 
@@ -52,29 +53,25 @@ struct LinkOptions {
   std::size_t queue_bytes_max = std::size_t{16} << 20;
 };
 
-class Link {
+class Link final : public LinkPort {
  public:
   Link(LinkOptions options, std::shared_ptr<AgentInbox> inbox);
   ~Link();
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
 
   void Handle(const AgentInput& input, core::Ms now, std::vector<core::node::NodeEvent>* out);
   void Tick(core::Ms now, std::vector<core::node::NodeEvent>* out);
   core::Ms NextDeadline(core::Ms now) const;
-  void Send(const core::AgentMessage& message, core::Ms now);
-  void Consumed();
 
-  // True between LinkUp and LinkDown.
-  bool up() const;
-  // The id of the stream that is up, never reused; 0: none is up.
-  std::uint64_t stream() const;
-
-  // Ends the stream, so that everything is sent again on the next.
-  void Drop(const std::string& why, std::vector<core::node::NodeEvent>* out);
-
-  // Sends what is queued, half-closes the stream and opens no other. closed() becomes true within
-  // 1 s of ticks.
-  void Close(core::Ms now);
-  bool closed() const;
+  void Send(const core::AgentMessage& message, core::Ms now) override;
+  void Consumed() override;
+  bool up() const override;
+  std::uint64_t stream() const override;
+  void Drop(const std::string& why, std::vector<core::node::NodeEvent>* out) override;
+  // Half-closes the stream; closed() becomes true within 1 s of ticks.
+  void Close(core::Ms now) override;
+  bool closed() const override;
 
  private:
   class Impl;

@@ -1,16 +1,5 @@
-// The agent's single thread: collects what has happened as one batch, steps it through the
-// supervisor, commits the batch's records to the spool, and then performs the supervisor's effects.
-//
-// Invariants:
-// 1. No effect is performed before the records of its batch are committed.
-// 2. While a commit fails, the loop steps nothing else: workers keep running, the link stays up,
-//    and the loop retries the same commit. After commit_patience it kills the workers and rebuilds
-//    the supervisor from the spool, as after a restart of the agent: an op that had begun ends as
-//    `1 agent restarted during the test` once its device is safe and the disk accepts records
-//    again. The ranks of a run that could not be stored at all are answered at once with the disk's
-//    error.
-// 3. Messages of a batch go only to the stream that was up when the batch was stepped; if that
-//    stream has ended, they are dropped.
+// The agent's single thread around its turn (turn.h): adds the clock, the wait for descriptors, the
+// inputs of other threads and memory trimming.
 //
 // Thread safety: none; the thread that calls Run does everything.
 #pragma once
@@ -22,6 +11,8 @@
 
 #include "agent/inbox.h"
 #include "agent/link.h"
+#include "agent/ports.h"
+#include "agent/turn.h"
 #include "agent/workers.h"
 #include "base/memory.h"
 #include "core/node/supervisor.h"
@@ -37,17 +28,18 @@ class AgentClock {
  public:
   AgentClock();
   core::Ms Now() const;
-  void StoodStill(core::Ms ms) { left_out_ += ms; }
+  // Does not count the last `ms`.
+  void Exclude(core::Ms ms) { excluded_ += ms; }
 
  private:
-  core::Ms left_out_ = 0;
+  core::Ms excluded_ = 0;
   const core::Ms wall_at_start_;
   const std::chrono::steady_clock::time_point start_;
 };
 
 struct LoopOptions {
-  core::Ms stop_grace = 0;       // how long a stop waits for a running op
-  core::Ms commit_patience = 0;  // see invariant 2
+  core::Ms stop_grace = 0;      // how long a stop waits for a running op
+  core::Ms commit_timeout = 0;  // turn.h, invariant 2
 };
 
 class AgentLoop {
@@ -60,41 +52,33 @@ class AgentLoop {
   void Run();
 
  private:
-  enum class Stop : std::uint8_t { kNo, kAsked, kForced, kAbandoned };
+  class StoredSpool final : public SpoolPort {
+   public:
+    explicit StoredSpool(store::Spool* spool) : spool_(*spool) {}
+    base::Status Commit(const std::vector<core::node::SpoolRecord>& records) override {
+      return spool_.Commit(records);
+    }
+    base::Result<core::node::Spooled> Load() override { return spool_.Load(); }
+    void Idle() { spool_.Idle(); }
 
-  void Wait();
+   private:
+    store::Spool& spool_;
+  };
+
   void TakeInputs(std::vector<core::node::NodeEvent>* events);
-  void Collect(std::vector<core::node::NodeEvent>* events);
-  void StepAll(const std::vector<core::node::NodeEvent>& events);
-  void Perform(const core::node::NodeEffect& effect, std::uint64_t stream);
-  bool Finished();
-
-  bool Commit(const std::vector<core::node::SpoolRecord>& records);
-  void WaitForDisk(core::Ms pause);
-  void RefuseNewRuns(const std::vector<core::node::SpoolRecord>& records);
-  void BeginAnew();
-  bool LeavesWithoutDisk() const;
+  void Wait();
 
   AgentClock clock_;
-  const LoopOptions options_;
-  const core::Node self_;
-  store::Spool* const spool_;
+  const core::Ms stop_grace_;
   const std::shared_ptr<AgentInbox> inbox_;
+  StoredSpool spool_;
   Link link_;
   Workers workers_;
-  core::node::Supervisor supervisor_;
+  Turn turn_;
 
   std::vector<AgentInput> inputs_;
-  std::vector<core::node::NodeEvent> held_;  // events collected while a commit was retried
-  Stop stop_ = Stop::kNo;                    // the stop that was requested
-  Stop told_ = Stop::kNo;                    // the stop that was passed to the supervisor
-  core::Ms supervisor_due_ = 0;
   base::MemoryKeeper memory_;
-  core::Ms forced_by_ = 0;  // when to leave behind worker processes that do not exit
-  core::Ms leave_by_ = 0;   // when to stop waiting for acknowledgements; 0: not leaving yet
-  bool left_ = false;
-  bool said_disk_ = false;
-  std::string disk_trouble_;  // the last commit's error
+  bool abandoned_ = false;
 };
 
 }  // namespace assay::agent

@@ -68,6 +68,8 @@ class WorkerProcess::Impl {
     Kill();
     pollfd look{process_.pidfd.get(), POLLIN, 0};
     poll(&look, 1, kEndWaitMs);
+    // Children it started during the first signals. It is not reaped: its pid is not reused.
+    KillGroup();
     siginfo_t info{};
     waitid(kByPidfd, static_cast<id_t>(process_.pidfd.get()), &info, WEXITED | WNOHANG);
   }

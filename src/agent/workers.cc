@@ -59,14 +59,7 @@ Workers::Workers(WorkerSpec spec) : spec_(std::move(spec)), epoll_(epoll_create1
 
 Workers::~Workers() {
   KillAll();
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + std::chrono::seconds(1);
-  std::vector<core::node::NodeEvent> dropped;
-  while (!processes_.empty() && Clock::now() < end) {
-    pollfd look{epoll_, POLLIN, 0};
-    poll(&look, 1, 50);
-    Collect(0, &dropped);
-  }
+  processes_.clear();
   if (epoll_ >= 0) close(epoll_);
 }
 
@@ -106,7 +99,7 @@ bool Workers::Send(Process* to, const driver::ToWorker& message, base::Status* s
   return status->ok();
 }
 
-void Workers::Tell(const core::node::WorkerKey& key, const driver::ToWorker& message) {
+void Workers::SendOrKill(const core::node::WorkerKey& key, const driver::ToWorker& message) {
   Process* to = Find(key);
   base::Status status;
   if (to == nullptr || Send(to, message, &status))
@@ -120,14 +113,16 @@ void Workers::Tell(const core::node::WorkerKey& key, const driver::ToWorker& mes
 void Workers::Perform(const core::node::SpawnWorker& effect) {
   base::Status status;
   if (Add(effect.worker, effect.device, false, &status) != nullptr) {
-    Tell(effect.worker, driver::OpenDevice{effect.device});
+    SendOrKill(effect.worker, driver::OpenDevice{effect.device});
     return;
   }
   waiting_.push_back(
       core::node::WorkerGone{effect.worker, "could not be started: " + status.text()});
 }
 
-void Workers::Perform(const core::node::RunAic& effect) { Tell(effect.worker, driver::RunAic{}); }
+void Workers::Perform(const core::node::RunAic& effect) {
+  SendOrKill(effect.worker, driver::RunAic{});
+}
 
 void Workers::Perform(const core::node::PrepareP2p& effect) {
   Process* to = Find(effect.worker);
@@ -144,7 +139,9 @@ void Workers::Perform(const core::node::RunP2p& effect) {
                                               core::OutcomeCode::kNotRun, status.text()});
 }
 
-void Workers::Perform(const core::node::QuitWorker& effect) { Tell(effect.worker, driver::Quit{}); }
+void Workers::Perform(const core::node::QuitWorker& effect) {
+  SendOrKill(effect.worker, driver::Quit{});
+}
 
 void Workers::Perform(const core::node::KillWorker& effect) {
   if (Process* process = Find(effect.worker)) process->process->Kill();
@@ -168,7 +165,12 @@ void Workers::Perform(const core::node::MakeSafe& effect, core::Ms now) {
 }
 
 void Workers::KillAll() {
-  for (auto& [id, process] : processes_) process.process->Kill();
+  for (auto& [id, process] : processes_) {
+    process.process->Kill();
+    process.discarded = true;
+  }
+  by_key_.clear();
+  waiting_.clear();
 }
 
 // --- From the workers -------------------------------------------------------------------------
@@ -182,13 +184,15 @@ void Workers::Collect(core::Ms now, std::vector<core::node::NodeEvent>* out) {
     const auto found = processes_.find(ready[static_cast<std::size_t>(i)].data.u64);
     if (found == processes_.end()) continue;
     Process& from = found->second;
-    for (WorkerEvent& event : from.process->Advance()) Take(&from, std::move(event), out);
+    for (WorkerEvent& event : from.process->Advance()) {
+      if (!from.discarded) Take(&from, std::move(event), out);
+    }
     if (!from.process->exited()) continue;
-    if (!from.safing) by_key_.erase(from.key);
+    if (!from.safing && !from.discarded) by_key_.erase(from.key);
     processes_.erase(found);
   }
   for (auto& [id, process] : processes_) {
-    if (!process.safing || process.late || now < process.kill_at) continue;
+    if (!process.safing || process.discarded || process.late || now < process.kill_at) continue;
     process.late = true;
     process.process->Kill();
   }
@@ -198,7 +202,9 @@ core::Ms Workers::NextDeadline(core::Ms now) const {
   if (!waiting_.empty()) return now;
   core::Ms next = now + 3'600'000;
   for (const auto& [id, process] : processes_) {
-    if (process.safing && !process.late) next = std::min(next, process.kill_at);
+    if (process.safing && !process.discarded && !process.late) {
+      next = std::min(next, process.kill_at);
+    }
   }
   return next;
 }
@@ -217,24 +223,24 @@ void Workers::TakeWork(const Process& from, WorkerEvent event,
     const Process& from;
     std::vector<core::node::NodeEvent>* out;
 
-    void operator()(driver::DeviceOpened& said) {
-      if (said.error.empty()) {
+    void operator()(driver::DeviceOpened& answer) {
+      if (answer.error.empty()) {
         out->push_back(core::node::WorkerOpened{from.key});
       } else {
-        out->push_back(core::node::WorkerFailed{from.key, std::move(said.error)});
+        out->push_back(core::node::WorkerFailed{from.key, std::move(answer.error)});
       }
     }
-    void operator()(driver::OpProgress& said) {
-      out->push_back(
-          core::node::WorkerProgressed{from.key, said.op, said.percent, std::move(said.text)});
+    void operator()(driver::OpProgress& answer) {
+      out->push_back(core::node::WorkerProgressed{from.key, answer.op, answer.percent,
+                                                  std::move(answer.text)});
     }
-    void operator()(driver::OpDone& said) {
+    void operator()(driver::OpDone& answer) {
       out->push_back(
-          core::node::WorkerOpDone{from.key, said.op, said.code, std::move(said.detail)});
+          core::node::WorkerOpDone{from.key, answer.op, answer.code, std::move(answer.detail)});
     }
-    void operator()(driver::P2pPrepared& said) {
+    void operator()(driver::P2pPrepared& answer) {
       out->push_back(
-          core::node::WorkerP2pPrepared{from.key, std::move(said.blob), std::move(said.error)});
+          core::node::WorkerP2pPrepared{from.key, std::move(answer.blob), std::move(answer.error)});
     }
     void operator()(WorkerExited& exited) {
       const bool quit = exited.signal == 0 && exited.status == 0;
@@ -255,9 +261,9 @@ void Workers::TakeWork(const Process& from, WorkerEvent event,
 
 void Workers::TakeSafing(Process* from, WorkerEvent event,
                          std::vector<core::node::NodeEvent>* out) {
-  if (driver::MadeSafe* said = std::get_if<driver::MadeSafe>(&event)) {
+  if (driver::MadeSafe* answer = std::get_if<driver::MadeSafe>(&event)) {
     from->answered = true;
-    from->safe = std::move(*said);
+    from->safe = std::move(*answer);
     return;
   }
   const WorkerExited* exited = std::get_if<WorkerExited>(&event);

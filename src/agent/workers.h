@@ -12,6 +12,8 @@
 // 2. A separate process makes a device safe; it is killed after the effect's timeout. A voltage
 //    that could not be determined counts as changed, with the reason.
 // 3. A worker that does not read its messages is killed.
+// 4. Processes that KillAll killed are still reaped, but nothing of them is reported, not even if
+//    that takes long: their keys may belong to new processes by then.
 //
 // Thread safety: none. One long-lived thread makes every call (worker_process.h says why).
 #pragma once
@@ -22,40 +24,44 @@
 #include <string>
 #include <vector>
 
+#include "agent/ports.h"
 #include "agent/worker_process.h"
 #include "core/node/supervisor.h"
 
 namespace assay::agent {
 
-class Workers {
+class Workers final : public WorkersPort {
  public:
   explicit Workers(WorkerSpec spec);
-  ~Workers();  // kills the remaining processes and waits for them, at most a second in all
+  // Kills the remaining processes and waits for them, at most a second for each that is stuck in
+  // the kernel.
+  ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  void Perform(const core::node::SpawnWorker& effect);
-  void Perform(const core::node::RunAic& effect);
-  void Perform(const core::node::PrepareP2p& effect);
-  void Perform(const core::node::RunP2p& effect);
-  void Perform(const core::node::QuitWorker& effect);
-  void Perform(const core::node::KillWorker& effect);
-  void Perform(const core::node::MakeSafe& effect, core::Ms now);
+  void Perform(const core::node::SpawnWorker& effect) override;
+  void Perform(const core::node::RunAic& effect) override;
+  void Perform(const core::node::PrepareP2p& effect) override;
+  void Perform(const core::node::RunP2p& effect) override;
+  void Perform(const core::node::QuitWorker& effect) override;
+  void Perform(const core::node::KillWorker& effect) override;
+  void Perform(const core::node::MakeSafe& effect, core::Ms now) override;
 
-  void Collect(core::Ms now, std::vector<core::node::NodeEvent>* out);
-  core::Ms NextDeadline(core::Ms now) const;
+  void Collect(core::Ms now, std::vector<core::node::NodeEvent>* out) override;
+  core::Ms NextDeadline(core::Ms now) const override;
 
   // Valid and unchanged as long as the object lives.
   int poll_fd() const { return epoll_; }
-  bool empty() const { return processes_.empty() && waiting_.empty(); }
-  void KillAll();
+  bool empty() const override { return processes_.empty() && waiting_.empty(); }
+  void KillAll() override;
 
  private:
   struct Process {
     core::node::WorkerKey key;
     std::int32_t device = 0;
     std::unique_ptr<WorkerProcess> process;
-    bool safing = false;  // it makes the device safe instead of testing it
+    bool safing = false;     // it makes the device safe instead of testing it
+    bool discarded = false;  // by KillAll
     // The rest is used only if `safing`.
     core::Ms kill_at = 0;
     bool late = false;
@@ -66,7 +72,7 @@ class Workers {
   Process* Add(const core::node::WorkerKey& key, std::int32_t device, bool safing,
                base::Status* status);
   Process* Find(const core::node::WorkerKey& key);
-  void Tell(const core::node::WorkerKey& key, const driver::ToWorker& message);
+  void SendOrKill(const core::node::WorkerKey& key, const driver::ToWorker& message);
   bool Send(Process* to, const driver::ToWorker& message, base::Status* status);
 
   void Take(Process* from, WorkerEvent event, std::vector<core::node::NodeEvent>* out);

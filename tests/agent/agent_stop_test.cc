@@ -180,7 +180,7 @@ TEST_CASE("the agent starts and reports nothing while commits fail", "[stop]") {
   coordinator.Heartbeat(200);
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
-  options.commit_patience = 600'000;
+  options.commit_timeout = 600'000;
   std::unique_ptr<Agent> agent = MustStart(options);
   REQUIRE(coordinator.Until([](const Heard& heard) { return heard.heartbeats > 0; }));
   Blocker blocker(options.state_dir + "/agent.db");
@@ -200,7 +200,7 @@ TEST_CASE("commits that keep failing end the running ops as a restart would", "[
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
   options.driver.sim_plan = "0:aic=hang";
-  options.commit_patience = 1;
+  options.commit_timeout = 1;
   std::unique_ptr<Agent> agent = MustStart(options);
   Launch(&coordinator, Ranks(1, 2));
   {
@@ -235,7 +235,7 @@ TEST_CASE("an agent stops even while commits fail", "[stop]") {
   FakeCoordinator coordinator;
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
-  options.commit_patience = 600'000;
+  options.commit_timeout = 600'000;
   std::unique_ptr<Agent> agent = MustStart(options);
   REQUIRE(coordinator.Until([](const Heard& heard) { return !heard.hellos.empty(); }));
   Blocker blocker(options.state_dir + "/agent.db");

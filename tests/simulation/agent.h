@@ -1,23 +1,29 @@
-// A simulated agent process: the real Supervisor, its spool, and the workers of its devices, which
-// open, fail to open, answer with any code, answer late, hang or crash.
+// A simulated agent process: the turn of the real agent, with its supervisor, on a simulated link,
+// spool and worker processes.
 //
-// The process may die at any point: before its commit, after it, or between two effects; a failed
-// commit of the spool ends it too. Its workers die with it. Each agent has a clock of its own that
-// differs from the world's.
+// The process may die at any point: before a commit, after it, or between two effects. Its workers
+// die with it. The spool may refuse commits and loads for a while. Each agent has a clock of its
+// own that differs from the world's.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <functional>
-#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "agent/ports.h"
+#include "agent/turn.h"
 #include "core/event.h"
 #include "core/node/supervisor.h"
 #include "tests/simulation/checker.h"
+#include "tests/simulation/workers.h"
 #include "tests/simulation/world.h"
 
 namespace assay::simulation {
 
-class Agent {
+class Agent final : private agent::LinkPort, private agent::SpoolPort {
  public:
   static constexpr std::int32_t kDevices = 4;
   // REQUIRES: world and checker outlive it.
@@ -25,7 +31,7 @@ class Agent {
 
   std::function<std::optional<core::LinkId>()> connect;  // no value: the coordinator is unreachable
   std::function<void(core::LinkId, core::AgentMessage)> say;
-  std::function<void()> died;
+  std::function<void()> disconnect;  // the agent's end of its link is closed
 
   static std::string NameOf(int index) { return std::string(1, static_cast<char>('a' + index)); }
 
@@ -38,43 +44,47 @@ class Agent {
   std::string Pending() const;
 
  private:
-  struct Worker {
-    std::int32_t device = 0;
-    bool gone = false;  // the process has exited and WorkerGone is delivered
-  };
   core::Ms Now() const { return world_.now() + clock_; }
   bool Fails(int permille) { return !world_.healed && world_.Chance(permille); }
-  void Later(core::Ms delay, core::node::NodeEvent event);
-  void Step(const core::node::NodeEvent& event);
-  void TickLater();
+  bool Allowed(const core::node::NodeEffect& effect);
+  void Wake();
+  void TurnAt(core::Ms at);
+  void TakeTurn();
   void ConnectLater();
 
-  void Perform(const core::node::SendToCoordinator& effect);
-  void Perform(const core::node::SpawnWorker& effect);
-  void Perform(const core::node::RunAic& effect);
-  void Perform(const core::node::PrepareP2p& effect);
-  void Perform(const core::node::RunP2p& effect);
-  void Perform(const core::node::QuitWorker& effect);
-  void Perform(const core::node::KillWorker& effect);
-  void Perform(const core::node::MakeSafe& effect);
-  void RunOp(const core::node::WorkerKey& key, core::Op op);
-  void Dies(const core::node::WorkerKey& key, core::Ms delay, const std::string& how);
-  core::Ms DeadlineOf(core::Op op) const {
-    return op == core::Op::kAic ? world_.settings.aic_deadline : world_.settings.p2p_deadline;
-  }
+  void Send(const core::AgentMessage& message, core::Ms now) override;
+  void Consumed() override { can_read_ = true; }
+  bool up() const override { return link_.has_value(); }
+  std::uint64_t stream() const override { return link_.value_or(0); }
+  void Drop(const std::string& why, std::vector<core::node::NodeEvent>* out) override;
+  void Close(core::Ms now) override;
+  bool closed() const override { return closing_ && !link_; }
+
+  base::Status Commit(const std::vector<core::node::SpoolRecord>& records) override;
+  base::Result<core::node::Spooled> Load() override;
+  base::Status CheckDisk();
 
   World& world_;
   Checker& checker_;
   const int index_;
   core::Node self_;
   core::node::Spooled spool_;
-  std::optional<core::node::Supervisor> supervisor_;
-  std::map<core::node::WorkerKey, Worker> workers_;
+  core::Ms disk_fails_until_ = 0;
+  Workers workers_;
+  std::optional<agent::Turn> turn_;
+
   std::optional<core::LinkId> link_;
-  std::optional<core::Ms> tick_at_;
+  std::vector<core::node::NodeEvent> link_events_;  // LinkUp, LinkDown that no turn has taken
+  std::deque<core::CoordinatorMessage> unread_;     // of link_
+  bool can_read_ = true;                            // a turn takes one message of unread_
+  bool closing_ = false;
+
+  std::optional<core::Ms> turn_at_;
+  core::Ms last_turn_ = 0;
+  int turns_at_once_ = 0;  // at last_turn_
   core::Ms clock_ = 0;
   int life_ = 0;
-  bool stopping_ = false;
+  bool dying_ = false;  // dies as soon as the call of the turn returns; nothing leaves it any more
 };
 
 }  // namespace assay::simulation

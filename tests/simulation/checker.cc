@@ -151,6 +151,11 @@ void Checker::CheckOutcome(const core::Event& event, const core::PutOutcome& rec
     }
   } else if (said != nullptr && std::holds_alternative<core::Outcomes>(said->message)) {
     const auto had = spooled_.find(key);
+    const auto refused = refused_.find(key);
+    if (refused != refused_.end() && outcome.code == core::OutcomeCode::kNotRun &&
+        refused->second == outcome.detail) {
+      return;
+    }
     if (had == spooled_.end() || had->second.code != outcome.code ||
         had->second.detail != outcome.detail) {
       world_.Fail(Text(key) + " is not what its agent recorded: " + outcome.detail);

@@ -5,8 +5,9 @@
 //  1. Whatever is acknowledged is stored: an accepted test, a reply's items, an agent's outcomes.
 //  2. The stored state equals the cluster's state. A stored outcome never changes, neither in the
 //     coordinator's store nor in an agent's spool.
-//  3. A stored outcome is the one that the agent recorded, the first one that the subscriber
-//     replied, or one made by the coordinator, with one of its own details.
+//  3. A stored outcome is the one that the agent recorded, not_run if the agent could not store the
+//     run, the first one that the subscriber replied, or one made by the coordinator, with one of
+//     its own details.
 //  4. A device has at most one worker at a time, and that worker belongs to the run that holds the
 //     device's lease. A lease has one run.
 //  5. An op runs at most once. An op reported as never started has not run and never runs.
@@ -45,6 +46,8 @@ class Checker {
   // --- Agents
   void AgentDied(int agent);
   void Spooled(int agent, const core::node::SpoolRecord& record);  // the record is committed
+  // The agent answers an op of a run that it could not store.
+  void Refused(const core::OutcomeKey& key, const std::string& detail);
   void WorkerSpawned(int agent, const core::node::WorkerKey& worker, std::int32_t device);
   void WorkerGone(int agent, const core::node::WorkerKey& worker);
   void MakingSafe(int agent, const core::node::WorkerKey& worker, std::int32_t device);
@@ -94,6 +97,7 @@ class Checker {
   std::map<core::RunId, core::Ms> deadlines_;          // of each run, as first stored
   std::map<core::OutcomeKey, core::Outcome> stored_;   // by the coordinator
   std::map<core::OutcomeKey, core::Outcome> spooled_;  // by agents
+  std::map<core::OutcomeKey, std::string> refused_;    // by agents, with the detail
   std::map<core::OutcomeKey, core::OutcomeCode>
       replied_;                       // new outcomes that the present reply provides
   std::set<core::OutcomeKey> begun_;  // a worker was sent the op

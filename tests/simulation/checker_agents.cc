@@ -21,6 +21,11 @@ void Checker::Spooled(int, const core::node::SpoolRecord& record) {
   }
 }
 
+void Checker::Refused(const core::OutcomeKey& key, const std::string& detail) {
+  world_.Require(begun_.count(key) == 0, "an agent refuses an op that has begun");
+  refused_[key] = detail;
+}
+
 void Checker::WorkerSpawned(int agent, const core::node::WorkerKey& worker, std::int32_t device) {
   for (const auto* held : {&working_, &safing_}) {
     for (const auto& [who, on] : *held) {

@@ -103,7 +103,7 @@ void Simulation::WireAgent(int index) {
   agent.say = [this](core::LinkId link, core::AgentMessage message) {
     links_.FromAgent(link, message);
   };
-  agent.died = [this, index] { links_.AgentDied(index); };
+  agent.disconnect = [this, index] { links_.AgentDied(index); };
 }
 
 void Simulation::Meddle(int index) {

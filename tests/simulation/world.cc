@@ -17,7 +17,7 @@ World::World(std::uint64_t seed, Canary planted) : canary(planted), random_(seed
   faults.coordinator_dies = DrawFault(15);
   faults.agent_dies = DrawFault(15);
   faults.identity_lost = DrawFault(300);
-  faults.spool_fails = DrawFault(15);
+  faults.spool_fails = DrawFault(40);
   faults.cut = DrawFault(30);
   faults.lose = DrawFault(50);
   faults.repeat = DrawFault(200);
