@@ -160,6 +160,7 @@ void AgentLoop::StepAll(const std::vector<core::node::NodeEvent>& events) {
   const core::Ms now = clock_.Now();
   core::node::NodeOutput out;
   for (const core::node::NodeEvent& event : events) supervisor_.Step(event, now, &out);
+  for (const std::string& text : out.internal_errors) base::LogError("internal error: " + text);
   const std::uint64_t stream = link_.stream();
   if (!out.records.empty() && !Commit(out.records)) {
     if (link_.stream() == stream) RefuseNewRuns(out.records);

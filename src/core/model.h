@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/op.h"
+#include "core/part_state.h"
 #include "core/run_state.h"
 #include "rank_table/rank_table.h"
 
@@ -107,14 +108,6 @@ struct RankTest {
 };
 
 // A part is the ranks of a run on one node of the rank table.
-enum class PartState : std::uint8_t {
-  kWaiting,   // not assigned yet
-  kAssigned,  // Assign was sent to the agent
-  kReady,     // the agent's workers wait for Start
-  kStarted,   // Start was sent to the agent (subscribers: notified)
-};
-std::string_view Name(PartState state);
-std::optional<PartState> PartStateFromName(std::string_view name);
 struct Part {
   std::string node;  // as the rank table names it
   // The name of the node's agent if one is known, else the node's own name; the devices are leased

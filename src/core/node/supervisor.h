@@ -192,6 +192,7 @@ using NodeEffect = std::variant<SendToCoordinator, SpawnWorker, RunAic, PrepareP
 struct NodeOutput {
   std::vector<SpoolRecord> records;
   std::vector<NodeEffect> effects;
+  std::vector<std::string> internal_errors;  // for the log: what only a defect of the code causes
 };
 
 // --- The supervisor ------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ void NodeChecker::Check(const NodeEvent& event, const NodeOutput& out, Ms now) {
   now_ = now;
   ok_.reset();
   std::visit([this](const auto& one) { See(one); }, event);
+  for (const std::string& text : out.internal_errors) Fail("internal error: " + text);
   for (const SpoolRecord& record : out.records) {
     std::visit([this](const auto& one) { Keep(one); }, record);
     Apply(record, &spool_);
