@@ -245,8 +245,7 @@ void AgentLoop::RefuseNewRuns(const std::vector<core::node::SpoolRecord>& record
     const auto* run = std::get_if<core::node::SpoolRun>(&record);
     if (run == nullptr) continue;
     for (const core::AssignedRank& rank : run->assign.ranks) {
-      for (const core::Op op : core::kAllOps) {
-        if (!rank.ops.Has(op)) continue;
+      for (const core::Op op : rank.ops) {
         refused.reports.push_back(
             {run->assign.run, rank.rank, op, core::OutcomeCode::kNotRun, detail, -1, 0});
       }

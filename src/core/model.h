@@ -5,7 +5,6 @@
 // Thread safety: values. Rank tables are shared and immutable.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -101,8 +100,8 @@ struct RankTest {
   OpSet ops;
   OpSet begun;  // ops that the executor reported as started (agents only)
   OpSet answered;
-  Ms deadline = 0;                  // of the whole rank; 0 until the rank is started
-  std::array<Outcome, 2> outcomes;  // [op]; valid if answered.Has(op)
+  Ms deadline = 0;          // of the whole rank; 0 until the rank is started
+  PerOp<Outcome> outcomes;  // valid if answered.Has(op)
 
   bool done() const { return answered == ops; }
 };

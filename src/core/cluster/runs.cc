@@ -12,9 +12,8 @@ namespace {
 std::string Summary(const Run& run) {
   std::int64_t by_code[kOutcomeCodes] = {};
   for (const RankTest& rank : run.ranks) {
-    for (Op op : kAllOps) {
-      if (!rank.answered.Has(op)) continue;
-      ++by_code[static_cast<std::size_t>(rank.outcomes[static_cast<std::size_t>(op)].code)];
+    for (const Op op : rank.answered) {
+      ++by_code[static_cast<std::size_t>(rank.outcomes[op].code)];
     }
   }
   std::string text = run.cancelled ? "cancelled: " : "";
@@ -113,8 +112,7 @@ Ms Runs::EndTime() const {
 Ms Runs::Budget(Executor executor, OpSet ops) const {
   const bool agent = executor == Executor::kAgent;
   Ms budget = agent ? 0 : settings_.reply_allowance;
-  for (Op op : kAllOps) {
-    if (!ops.Has(op)) continue;
+  for (const Op op : ops) {
     budget += op == Op::kAic ? settings_.aic_deadline : settings_.p2p_deadline;
     if (agent) budget += 2 * EndTime();
   }
@@ -189,7 +187,7 @@ void Runs::SetOutcome(const Place& place, Op op, Outcome outcome, const Stepping
   --place.run->open;
   --place.live->part_open[rank.part];
   step.Store(PutOutcome{place.run->id, rank.rank, op, outcome});
-  rank.outcomes[static_cast<std::size_t>(op)] = std::move(outcome);
+  rank.outcomes[op] = std::move(outcome);
 }
 
 void Runs::AnswerPart(Run* run, std::uint32_t part, OutcomeCode code, const std::string& detail,
@@ -197,9 +195,8 @@ void Runs::AnswerPart(Run* run, std::uint32_t part, OutcomeCode code, const std:
   Live& live = live_.at(run->id);
   if (live.part_open[part] == 0) return;
   for (const std::uint32_t index : live.part_ranks[part]) {
-    for (Op op : kAllOps) {
-      RankTest& rank = run->ranks[index];
-      if (!rank.ops.Has(op) || rank.answered.Has(op)) continue;
+    RankTest& rank = run->ranks[index];
+    for (const Op op : rank.ops - rank.answered) {
       SetOutcome({run, &live, &rank}, op, Outcome{code, detail, 0, step.now}, step);
     }
   }

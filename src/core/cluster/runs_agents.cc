@@ -152,8 +152,8 @@ void Runs::AgentProgressed(const Node& node, const Progress& progress, const Ste
   if (rank.answered.Has(progress.op) || rank.begun.Has(progress.op)) return;
   rank.begun.Add(progress.op);
   OpSet left;
-  for (Op op : kAllOps) {
-    if (op >= progress.op && rank.ops.Has(op)) left.Add(op);
+  for (const Op op : rank.ops) {
+    if (op >= progress.op) left.Add(op);
   }
   rank.deadline = std::min(place->run->deadline, step.now + Budget(Executor::kAgent, left));
   step.Store(PutRank{progress.run, rank.rank, rank.begun, rank.deadline});
@@ -174,8 +174,7 @@ void Runs::AgentAnswered(const Node& node, LinkId link, const Outcomes& outcomes
     if (rank.answered.Has(report.op)) {
       // The coordinator may have recorded a timeout already; the device is free once the agent
       // reports its own last outcome.
-      const Op last = rank.ops.Has(Op::kP2p) ? Op::kP2p : Op::kAic;
-      if (report.op == last) fleet_.Release({node.name, rank.device}, report.run, step);
+      if (report.op == rank.ops.last()) fleet_.Release({node.name, rank.device}, report.run, step);
       continue;
     }
     Outcome outcome{report.code, report.detail, 0, step.now - std::max<Ms>(report.finished_ago, 0)};

@@ -125,8 +125,7 @@ void Runs::TickRanks(Run* run, const Stepping& step) {
                                  : "no reply from the subscriber by the deadline";
   for (RankTest& rank : run->ranks) {
     if (rank.done() || rank.deadline == 0 || step.now < Late(rank.deadline)) continue;
-    for (Op op : kAllOps) {
-      if (!rank.ops.Has(op) || rank.answered.Has(op)) continue;
+    for (const Op op : rank.ops - rank.answered) {
       SetOutcome({run, &live, &rank}, op, Outcome{OutcomeCode::kTimeout, detail, 0, step.now},
                  step);
     }

@@ -49,17 +49,15 @@ std::optional<std::size_t> NodeRun::Find(std::int32_t rank) const {
 
 std::optional<Op> NodeRun::NextOpen(std::size_t index) const {
   const SpooledRank& stored = stored_->ranks[index];
-  for (const Op op : kAllOps) {
-    if (stored.assigned.ops.Has(op) && !stored.answered.Has(op)) return op;
-  }
-  return std::nullopt;
+  const OpSet open = stored.assigned.ops - stored.answered;
+  if (open.empty()) return std::nullopt;
+  return open.first();
 }
 
 bool NodeRun::Sendable(std::size_t index, Op op) const {
   const SpooledRank& stored = stored_->ranks[index];
   if (!stored.answered.Has(op)) return false;
-  const Op last = stored.assigned.ops.Has(Op::kP2p) ? Op::kP2p : Op::kAic;
-  return op != last || ranks_[index].phase == Phase::kFree;
+  return op != stored.assigned.ops.last() || ranks_[index].phase == Phase::kFree;
 }
 
 Ms NodeRun::DeadlineOf(Op op) const {
@@ -88,7 +86,7 @@ bool NodeRun::Acts(std::size_t index, RankTrigger trigger) const {
 void NodeRun::Answer(std::size_t index, Op op, OutcomeCode code, const std::string& detail,
                      const NodeStep& step) {
   const SpooledRank& stored = stored_->ranks[index];
-  const Ms started = stored.begun.Has(op) ? stored.begun_at[static_cast<std::size_t>(op)] : 0;
+  const Ms started = stored.begun.Has(op) ? stored.begun_at[op] : 0;
   step.Store(SpoolOutcome{{id_, stored.assigned.rank, op},
                           {code, Cut(detail, base::kDetailBytesMax), started, step.now}});
 }

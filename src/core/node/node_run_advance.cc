@@ -167,9 +167,9 @@ void NodeRun::TakeReports(Ms now, std::vector<OutcomeReport>* reports) {
   if (discarded_) return;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const SpooledRank& stored = stored_->ranks[i];
-    for (const Op op : kAllOps) {
-      if (!Sendable(i, op) || stored.acked.Has(op) || ranks_[i].sent.Has(op)) continue;
-      const Outcome& outcome = stored.outcomes[static_cast<std::size_t>(op)];
+    for (const Op op : stored.answered - (stored.acked | ranks_[i].sent)) {
+      if (!Sendable(i, op)) continue;
+      const Outcome& outcome = stored.outcomes[op];
       const Ms started_ago = stored.begun.Has(op) ? std::max<Ms>(0, now - outcome.started) : -1;
       reports->push_back({id_, stored.assigned.rank, op, outcome.code, outcome.detail, started_ago,
                           std::max<Ms>(0, now - outcome.finished)});
@@ -237,7 +237,7 @@ bool NodeRun::owing() const {
 bool NodeRun::unheard() const {
   if (discarded_) return false;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    if ((ranks_[i].sent.bits() & ~stored_->ranks[i].acked.bits()) != 0) return true;
+    if (!(ranks_[i].sent - stored_->ranks[i].acked).empty()) return true;
   }
   return false;
 }
