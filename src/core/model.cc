@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::string_view kJobStates[] = {"pending", "running", "complete", "failed"};
 constexpr std::string_view kExecutors[] = {"subscriber", "agent"};
-constexpr std::string_view kPartStates[] = {"waiting", "assigned", "ready", "started"};
 
 template <class E>
 std::optional<E> FromName(std::span<const std::string_view> names, std::string_view name) {
@@ -21,16 +20,12 @@ std::optional<E> FromName(std::span<const std::string_view> names, std::string_v
 
 std::string_view Name(JobState state) { return kJobStates[static_cast<std::size_t>(state)]; }
 std::string_view Name(Executor executor) { return kExecutors[static_cast<std::size_t>(executor)]; }
-std::string_view Name(PartState state) { return kPartStates[static_cast<std::size_t>(state)]; }
 
 std::optional<JobState> JobStateFromName(std::string_view name) {
   return FromName<JobState>(kJobStates, name);
 }
 std::optional<Executor> ExecutorFromName(std::string_view name) {
   return FromName<Executor>(kExecutors, name);
-}
-std::optional<PartState> PartStateFromName(std::string_view name) {
-  return FromName<PartState>(kPartStates, name);
 }
 
 }  // namespace assay::core

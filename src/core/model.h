@@ -5,7 +5,6 @@
 // Thread safety: values. Rank tables are shared and immutable.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "core/op.h"
+#include "core/part_state.h"
 #include "core/run_state.h"
 #include "rank_table/rank_table.h"
 
@@ -101,21 +101,13 @@ struct RankTest {
   OpSet ops;
   OpSet begun;  // ops that the executor reported as started (agents only)
   OpSet answered;
-  Ms deadline = 0;                  // of the whole rank; 0 until the rank is started
-  std::array<Outcome, 2> outcomes;  // [op]; valid if answered.Has(op)
+  Ms deadline = 0;          // of the whole rank; 0 until the rank is started
+  PerOp<Outcome> outcomes;  // valid if answered.Has(op)
 
   bool done() const { return answered == ops; }
 };
 
 // A part is the ranks of a run on one node of the rank table.
-enum class PartState : std::uint8_t {
-  kWaiting,   // not assigned yet
-  kAssigned,  // Assign was sent to the agent
-  kReady,     // the agent's workers wait for Start
-  kStarted,   // Start was sent to the agent (subscribers: notified)
-};
-std::string_view Name(PartState state);
-std::optional<PartState> PartStateFromName(std::string_view name);
 struct Part {
   std::string node;  // as the rank table names it
   // The name of the node's agent if one is known, else the node's own name; the devices are leased

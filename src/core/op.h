@@ -5,7 +5,11 @@
 // database.
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -13,6 +17,7 @@ namespace assay::core {
 
 enum class Op : std::uint8_t { kAic = 0, kP2p = 1 };
 inline constexpr Op kAllOps[] = {Op::kAic, Op::kP2p};
+inline constexpr std::size_t kOps = std::size(kAllOps);
 
 constexpr std::string_view Name(Op op) { return op == Op::kAic ? "aic" : "p2p"; }
 constexpr std::optional<Op> OpFromWire(std::int64_t value) {
@@ -27,23 +32,79 @@ constexpr std::optional<Op> OpFromName(std::string_view name) {
   return std::nullopt;
 }
 
-// The ops of a rank. A rank runs them in ascending order, each at most once.
+// A set of ops, in ascending order. A rank runs its ops in this order, each at most once.
+//
+//   for (const Op op : rank.ops - rank.answered) ...
 class OpSet {
  public:
+  class Iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = Op;
+
+    constexpr Iterator() = default;
+    constexpr explicit Iterator(std::uint8_t bits) : bits_(bits) {}
+    constexpr Op operator*() const { return static_cast<Op>(std::countr_zero(bits_)); }
+    constexpr Iterator& operator++() {
+      bits_ = static_cast<std::uint8_t>(bits_ & (bits_ - 1));
+      return *this;
+    }
+    constexpr Iterator operator++(int) {
+      const Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    constexpr bool operator==(const Iterator&) const = default;
+
+   private:
+    std::uint8_t bits_ = 0;  // the ops that are still to come
+  };
+
   constexpr OpSet() = default;
-  constexpr explicit OpSet(std::uint8_t bits) : bits_(bits & 3) {}
+  // Bits that are not an op's are dropped.
+  constexpr explicit OpSet(std::uint8_t bits) : bits_(bits & kAllBits) {}
+  static constexpr OpSet All() { return OpSet(kAllBits); }
   constexpr void Add(Op op) { bits_ = static_cast<std::uint8_t>(bits_ | Bit(op)); }
   constexpr bool Has(Op op) const { return (bits_ & Bit(op)) != 0; }
   constexpr bool empty() const { return bits_ == 0; }
-  constexpr int size() const { return (bits_ & 1) + (bits_ >> 1); }
+  constexpr int size() const { return std::popcount(bits_); }
   constexpr std::uint8_t bits() const { return bits_; }
+  constexpr Iterator begin() const { return Iterator(bits_); }
+  constexpr Iterator end() const { return Iterator(); }
+  // The op that a rank runs first or last. REQUIRES: not empty.
+  constexpr Op first() const { return *begin(); }
+  constexpr Op last() const { return static_cast<Op>(std::bit_width(bits_) - 1); }
   constexpr bool operator==(const OpSet&) const = default;
+  friend constexpr OpSet operator|(OpSet a, OpSet b) {
+    return OpSet(static_cast<std::uint8_t>(a.bits_ | b.bits_));
+  }
+  // The ops of `a` that are not in `b`.
+  friend constexpr OpSet operator-(OpSet a, OpSet b) {
+    return OpSet(static_cast<std::uint8_t>(a.bits_ & ~b.bits_));
+  }
 
  private:
+  static constexpr std::uint8_t kAllBits = (1U << kOps) - 1;
   static constexpr std::uint8_t Bit(Op op) {
     return static_cast<std::uint8_t>(1U << static_cast<unsigned>(op));
   }
   std::uint8_t bits_ = 0;
+};
+
+// A value for each op. Iteration gives the values in the order of the ops.
+template <class T>
+class PerOp {
+ public:
+  constexpr T& operator[](Op op) { return values_[static_cast<std::size_t>(op)]; }
+  constexpr const T& operator[](Op op) const { return values_[static_cast<std::size_t>(op)]; }
+  constexpr auto begin() { return values_.begin(); }
+  constexpr auto end() { return values_.end(); }
+  constexpr auto begin() const { return values_.begin(); }
+  constexpr auto end() const { return values_.end(); }
+  constexpr bool operator==(const PerOp&) const = default;
+
+ private:
+  std::array<T, kOps> values_{};
 };
 
 enum class OutcomeCode : std::uint8_t {

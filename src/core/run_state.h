@@ -1,20 +1,20 @@
 // The states of a run (one stress test of one job) and every transition between them, as one table.
 //
-// The state names what the coordinator waits for. The table is total: a trigger without a row in a
-// state changes nothing there (RunMove returns no value), so a late or repeated event is never an
-// error. The table in docs/run.md is the output of RunTableMarkdown(); a test compares them.
+// The state names what the coordinator waits for. Runs (core/cluster/runs.h) makes each transition
+// and carries out its action. docs/run.md is made from this table and those in core/part_state.h
+// and core/node/rank_phase.h; a test compares them.
 //
-// Rows with a trainer apply to jobs whose training agent can pause and resume (docs/wire.md 4); a
-// job without a trainer never triggers them.
+// The planned rows apply to jobs whose training agent can pause and resume (docs/wire.md 4). No
+// code causes their triggers yet.
 //
 // Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
+
+#include "core/transition_table.h"
 
 namespace assay::core {
 
@@ -47,21 +47,27 @@ enum class RunTrigger : std::uint8_t {
 };
 inline constexpr int kRunTriggers = 13;
 
-std::string_view Name(RunState state);
-std::string_view Name(RunTrigger trigger);
-std::optional<RunState> RunStateFromName(std::string_view name);
-
-struct RunTransition {
-  RunState from;
-  RunTrigger trigger;
-  RunState to;
-  std::string_view does;  // description for docs/run.md
+enum class RunAction : std::uint8_t {
+  kIgnore,
+  kAssign,           // assign the ranks to the agents
+  kNotify,           // notify the subscribers
+  kStart,            // start the agents
+  kPause,            // ask the trainer to pause
+  kStartPaused,      // the trainer has paused: start the agents or notify the subscribers
+  kAnswerCancelled,  // record an outcome for all ranks: none was started
+  kCancel,           // cancel the ranks that may run
+  kEnd,              // publish the result
+  kEndResume,        // publish the result; the trainer continues
+  kEndStop,          // publish the result; the trainer stops
+  kEndNotPaused,     // record an outcome for all ranks and publish the result
+  kClose,
 };
-std::span<const RunTransition> RunTransitions();
+inline constexpr int kRunActions = 13;
 
-// Returns the next state, or no value if `trigger` changes nothing in `state`.
-std::optional<RunState> RunMove(RunState state, RunTrigger trigger);
+using RunTransitions = TransitionTable<RunState, RunTrigger, RunAction>;
+const RunTransitions& RunTable();
 
-std::string RunTableMarkdown();
+std::string_view Name(RunState state);
+std::optional<RunState> RunStateFromName(std::string_view name);
 
 }  // namespace assay::core

@@ -22,9 +22,7 @@ class WireEncoder final : public control::Encoder {
     params.set_jobid(job);
     for (const core::RankOps& rank : ranks) {
       StressOpList& list = (*params.mutable_stressparam())[std::to_string(rank.rank)];
-      for (core::Op op : core::kAllOps) {
-        if (rank.ops.Has(op)) list.add_ops(static_cast<std::int64_t>(op));
-      }
+      for (const core::Op op : rank.ops) list.add_ops(static_cast<std::int64_t>(op));
     }
     return SharedBytes(params);
   }

@@ -285,8 +285,7 @@ class Loader {
           if (rank_ == run->ranks.size() || run->ranks[rank_].rank != rows.Int(1)) return false;
           core::RankTest& test = run->ranks[rank_];
           test.answered.Add(*op);
-          test.outcomes[static_cast<std::size_t>(*op)] = {*code, std::string(rows.Text(6)),
-                                                          rows.Int(4), rows.Int(5)};
+          test.outcomes[*op] = {*code, std::string(rows.Text(6)), rows.Int(4), rows.Int(5)};
           return true;
         });
   }

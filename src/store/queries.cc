@@ -220,8 +220,7 @@ base::Status Queries::ReadResults(core::RunId run, std::int32_t from_rank, int l
     row.node = rows.Text(1);
     row.device = static_cast<std::int32_t>(rows.Int(2));
     const core::OpSet ops(static_cast<std::uint8_t>(rows.Int(3)));
-    for (const core::Op op : core::kAllOps) {
-      if (!ops.Has(op)) continue;
+    for (const core::Op op : ops) {
       row.op = op;
       row.outcome.reset();
       Rows outcome = outcomes->Query(run, row.rank, op);

@@ -235,10 +235,8 @@ base::Status RecordWriter::PutRanks(const core::Run& run) {
     base::Status status =
         sql_.put_run_rank.Run(run.id, test.rank, test.part, run.parts[test.part].node, test.device,
                               test.ops.bits(), test.begun.bits(), test.deadline);
-    for (const core::Op op : core::kAllOps) {
-      if (status.ok() && test.answered.Has(op)) {
-        status = PutOne(run.id, test.rank, op, test.outcomes[static_cast<std::size_t>(op)]);
-      }
+    for (const core::Op op : test.answered) {
+      if (status.ok()) status = PutOne(run.id, test.rank, op, test.outcomes[op]);
     }
     if (!status.ok()) return status;
   }

@@ -52,16 +52,15 @@ base::Status LoadRanks(Database* database, core::node::Spooled* spooled) {
     core::node::SpooledRank& spool = ranks.back();
     const std::optional<core::Op> op = core::OpFromWire(rows.Int(4));
     if (!op) return Damaged(*database, rows.Int(0));
-    const auto at = static_cast<std::size_t>(*op);
     if (!rows.IsNull(5)) {
       spool.begun.Add(*op);
-      spool.begun_at[at] = rows.Int(5);
+      spool.begun_at[*op] = rows.Int(5);
     }
     if (rows.IsNull(6)) continue;
     const std::optional<core::OutcomeCode> code = core::OutcomeCodeFromInt(rows.Int(6));
     if (!code) return Damaged(*database, rows.Int(0));
     spool.answered.Add(*op);
-    spool.outcomes[at] = {*code, std::string(rows.Text(9)), rows.Int(7), rows.Int(8)};
+    spool.outcomes[*op] = {*code, std::string(rows.Text(9)), rows.Int(7), rows.Int(8)};
     if (rows.Int(10) != 0) spool.acked.Add(*op);
   }
   return rows.status();

@@ -72,8 +72,7 @@ void Checker::CoordinatorStarted(const Disk& disk) {
         if ((had != stored_.end()) != rank.answered.Has(op)) {
           world_.Fail("an outcome of run " + std::to_string(id) +
                       " appeared or disappeared while the coordinator was down");
-        } else if (had != stored_.end() &&
-                   had->second != rank.outcomes[static_cast<std::size_t>(op)]) {
+        } else if (had != stored_.end() && had->second != rank.outcomes[op]) {
           world_.Fail("an outcome of run " + std::to_string(id) +
                       " changed while the coordinator was down");
         }
@@ -342,9 +341,7 @@ void Checker::Spoil(Disk* disk) const {
   }
   for (auto& [id, run] : disk->all.runs) {
     for (core::RankTest& rank : run.ranks) {
-      for (const core::Op op : core::kAllOps) {
-        if (rank.answered.Has(op)) rank.outcomes[static_cast<std::size_t>(op)].detail += "!";
-      }
+      for (const core::Op op : rank.answered) rank.outcomes[op].detail += "!";
     }
   }
 }

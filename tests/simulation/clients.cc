@@ -286,8 +286,8 @@ void Clients::Execute(const core::PublishNotify& notify) {
     items.clear();
   };
   for (const core::RankOps& rank : *notify.ranks) {
-    for (const core::Op op : core::kAllOps) {
-      if (!rank.ops.Has(op) || (!whole && world_.Chance(300))) continue;
+    for (const core::Op op : rank.ops) {
+      if (!whole && world_.Chance(300)) continue;
       items.push_back(ItemOf(rank.rank, op));
       if (world_.Chance(150)) send();
     }

@@ -61,7 +61,7 @@ void Put(const core::PutOutcome& record, core::Durable* all) {
   if (rank == nullptr) return;
   if (!rank->answered.Has(record.op)) --all->runs[record.run].open;
   rank->answered.Add(record.op);
-  rank->outcomes[static_cast<std::size_t>(record.op)] = record.outcome;
+  rank->outcomes[record.op] = record.outcome;
 }
 void Put(const core::PutNode& record, core::Durable* all) {
   core::Node& node = all->nodes[record.node.name];
@@ -99,8 +99,7 @@ bool Same(const core::RankTest& a, const core::RankTest& b) {
     return false;
   }
   for (const core::Op op : core::kAllOps) {
-    const auto at = static_cast<std::size_t>(op);
-    if (a.answered.Has(op) && a.outcomes[at] != b.outcomes[at]) return false;
+    if (a.answered.Has(op) && a.outcomes[op] != b.outcomes[op]) return false;
   }
   return true;
 }

@@ -191,7 +191,7 @@ void Simulation::TestJob(const std::string& name) {
     world_.At(kSettleMs / 4, [this, run = answer.run] {
       for (const core::RankTest& rank : coordinator_.disk().all.runs.at(run).ranks) {
         for (const core::Op op : core::kAllOps) {
-          const core::Outcome& outcome = rank.outcomes[static_cast<std::size_t>(op)];
+          const core::Outcome& outcome = rank.outcomes[op];
           const bool alone = outcome.detail == "p2p needs two ready devices on this node";
           if (alone || (rank.answered.Has(op) && outcome.code == core::OutcomeCode::kOk)) continue;
           world_.Fail("a test in a healed world failed: " + outcome.detail);

@@ -37,10 +37,9 @@ void RecordModel::operator()(const core::PutRun& record) {
     for (core::RankTest& test : run.ranks) {
       for (const core::RankTest& before : old->second.ranks) {
         if (before.rank != test.rank) continue;
-        for (const core::Op op : core::kAllOps) {
-          const auto at = static_cast<std::size_t>(op);
-          if (before.answered.Has(op)) test.outcomes[at] = before.outcomes[at];
-          if (before.answered.Has(op)) test.answered.Add(op);
+        for (const core::Op op : before.answered) {
+          test.outcomes[op] = before.outcomes[op];
+          test.answered.Add(op);
         }
       }
     }
@@ -75,7 +74,7 @@ void RecordModel::operator()(const core::PutOutcome& record) {
   core::RankTest* test = Find(record.run, record.rank);
   if (test->answered.Has(record.op)) return;
   test->answered.Add(record.op);
-  test->outcomes[static_cast<std::size_t>(record.op)] = record.outcome;
+  test->outcomes[record.op] = record.outcome;
 }
 
 void RecordModel::operator()(const core::PutNode& record) {
@@ -209,10 +208,10 @@ core::Record RecordSource::ARun(const core::Durable& known) {
     test.device = static_cast<std::int32_t>(Number(-1, 7));
     test.part = static_cast<std::uint32_t>(Number(0, std::ssize(run->parts) - 1));
     test.ops = Ops();
-    for (const core::Op op : core::kAllOps) {
-      if (!test.ops.Has(op) || !Chance(10)) continue;
+    for (const core::Op op : test.ops) {
+      if (!Chance(10)) continue;
       test.answered.Add(op);
-      test.outcomes[static_cast<std::size_t>(op)] = AnOutcome();
+      test.outcomes[op] = AnOutcome();
     }
     run->expected += test.ops.size();
     run->ranks.push_back(test);

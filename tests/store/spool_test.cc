@@ -36,9 +36,8 @@ std::string Text(const Spooled& spooled) {
           << int{rank.assigned.ops.bits()} << " begun " << int{rank.begun.bits()} << " answered "
           << int{rank.answered.bits()} << " acked " << int{rank.acked.bits()};
       for (const Op op : kAllOps) {
-        const auto at = static_cast<std::size_t>(op);
-        const Outcome& outcome = rank.outcomes[at];
-        out << " [" << rank.begun_at[at] << ' ' << Name(outcome.code) << ' ' << outcome.detail
+        const Outcome& outcome = rank.outcomes[op];
+        out << " [" << rank.begun_at[op] << ' ' << Name(outcome.code) << ' ' << outcome.detail
             << ' ' << outcome.started << ' ' << outcome.finished << ']';
       }
       out << '\n';

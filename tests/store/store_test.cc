@@ -79,7 +79,7 @@ TEST_CASE("an outcome never changes") {
   const Result<Durable> durable = store->Load();
   REQUIRE(durable.ok());
   const Run& stored = durable->runs.at(4);
-  CHECK(stored.ranks.at(0).outcomes[0] == first);
+  CHECK(stored.ranks.at(0).outcomes[Op::kAic] == first);
   CHECK(stored.open == 1);
 }
 

@@ -45,9 +45,8 @@ void Write(std::ostream& out, const core::RankTest& test) {
   out << "  rank " << test.rank << " device " << test.device << " part " << test.part << " ops "
       << int{test.ops.bits()} << " begun " << int{test.begun.bits()} << " answered "
       << int{test.answered.bits()} << " deadline " << test.deadline << '\n';
-  for (const core::Op op : core::kAllOps) {
-    if (!test.answered.Has(op)) continue;
-    const core::Outcome& outcome = test.outcomes[static_cast<std::size_t>(op)];
+  for (const core::Op op : test.answered) {
+    const core::Outcome& outcome = test.outcomes[op];
     out << "    " << Name(op) << ' ' << Name(outcome.code) << ' ' << outcome.started << ' '
         << outcome.finished << ' ' << Quoted{outcome.detail} << '\n';
   }

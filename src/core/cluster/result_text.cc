@@ -1,5 +1,6 @@
 #include "core/cluster/result_text.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <vector>
@@ -48,9 +49,8 @@ Findings Find(const Run& run) {
   for (const RankTest& rank : run.ranks) {
     bool late = false;
     bool not_run = false;
-    for (Op op : kAllOps) {
-      if (!rank.answered.Has(op)) continue;
-      switch (rank.outcomes[static_cast<std::size_t>(op)].code) {
+    for (const Op op : rank.answered) {
+      switch (rank.outcomes[op].code) {
         case OutcomeCode::kFaulty:
           found.faulty_nodes.insert(run.parts[rank.part].node);
           break;
@@ -99,12 +99,8 @@ std::string Sentence(const Run& run, std::size_t ranks_shown) {
 }
 
 bool AllOk(const RankTest& rank) {
-  for (Op op : kAllOps) {
-    if (rank.ops.Has(op) && rank.outcomes[static_cast<std::size_t>(op)].code != OutcomeCode::kOk) {
-      return false;
-    }
-  }
-  return true;
+  return std::all_of(rank.ops.begin(), rank.ops.end(),
+                     [&](Op op) { return rank.outcomes[op].code == OutcomeCode::kOk; });
 }
 
 // What is omitted to keep the message within its limit.
@@ -119,12 +115,13 @@ void AppendRank(const RankTest& rank, const Economy& economy, Executor executor,
                 std::string* json) {
   json->append("{\"rankResult\":{");
   bool first = true;
-  for (Op op : kAllOps) {
-    if (!rank.answered.Has(op)) continue;
+  for (const Op op : rank.answered) {
     if (!first) json->push_back(',');
     first = false;
-    const Outcome& outcome = rank.outcomes[static_cast<std::size_t>(op)];
-    json->append(op == Op::kAic ? "\"0\":{\"code\":\"" : "\"1\":{\"code\":\"");
+    const Outcome& outcome = rank.outcomes[op];
+    json->push_back('"');
+    json->push_back(static_cast<char>('0' + static_cast<int>(op)));
+    json->append("\":{\"code\":\"");
     json->push_back(static_cast<char>('0' + static_cast<int>(outcome.code)));
     json->push_back('"');
     // Platforms expect "OK"; the agent's measurements stay in the database.

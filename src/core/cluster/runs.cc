@@ -12,9 +12,8 @@ namespace {
 std::string Summary(const Run& run) {
   std::int64_t by_code[kOutcomeCodes] = {};
   for (const RankTest& rank : run.ranks) {
-    for (Op op : kAllOps) {
-      if (!rank.answered.Has(op)) continue;
-      ++by_code[static_cast<std::size_t>(rank.outcomes[static_cast<std::size_t>(op)].code)];
+    for (const Op op : rank.answered) {
+      ++by_code[static_cast<std::size_t>(rank.outcomes[op].code)];
     }
   }
   std::string text = run.cancelled ? "cancelled: " : "";
@@ -113,8 +112,7 @@ Ms Runs::EndTime() const {
 Ms Runs::Budget(Executor executor, OpSet ops) const {
   const bool agent = executor == Executor::kAgent;
   Ms budget = agent ? 0 : settings_.reply_allowance;
-  for (Op op : kAllOps) {
-    if (!ops.Has(op)) continue;
+  for (const Op op : ops) {
     budget += op == Op::kAic ? settings_.aic_deadline : settings_.p2p_deadline;
     if (agent) budget += 2 * EndTime();
   }
@@ -157,51 +155,23 @@ RunId Runs::Create(const std::string& job_id, StressPlan plan, const Stepping& s
   return run.id;
 }
 
-void Runs::Move(Run* run, RunTrigger trigger, const Stepping& step) {
-  const std::optional<RunState> next = RunMove(run->state, trigger);
-  if (next) run->state = *next;
-  step.Store(PutRunHeader{*run});
-}
-
 void Runs::Begin(Run* run, const Stepping& step) {
   if (run->executor == Executor::kSubscriber) {
     SubscriberCame(run->job, step);
-    return;
-  }
-  Move(run, RunTrigger::kAssign, step);
-  for (std::uint32_t part = 0; part < run->parts.size(); ++part) {
-    if (const auto link = LinkOf(run->parts[part])) SendAssign(run, part, *link, step);
+  } else {
+    Move(run, RunTrigger::kAssign, step);
   }
 }
 
-void Runs::BeginTesting(Run* run, RunTrigger trigger, const Stepping& step) {
+void Runs::BeginTesting(Run* run, const Stepping& step) {
   run->started = step.now;
   const Ms deadline = step.now + settings_.start_allowance + Budget(run->executor, run->ops);
   for (RankTest& rank : run->ranks) {
     if (rank.deadline == 0) rank.deadline = deadline;
   }
   step.Store(PutStarts{run->id, deadline});
-  Move(run, trigger, step);
+  step.Store(PutRunHeader{*run});
   Sooner(*run, Late(std::min(deadline, step.now + settings_.start_allowance)));
-}
-
-void Runs::Notify(Run* run, const Stepping& step) {
-  BeginTesting(run, RunTrigger::kNotify, step);
-  auto ranks = std::make_shared<std::vector<RankOps>>();
-  ranks->reserve(run->ranks.size());
-  for (const RankTest& rank : run->ranks) ranks->push_back({rank.rank, rank.ops});
-  for (std::uint32_t part = 0; part < run->parts.size(); ++part) {
-    SetPart(run, part, PartState::kStarted, step);
-  }
-  step.Note("run_notified", run->job, run->id, "", std::to_string(ranks->size()) + " ranks");
-  step.Do(PublishNotify{run->job, run->id, std::move(ranks)});
-}
-
-void Runs::SetPart(Run* run, std::uint32_t index, PartState state, const Stepping& step) {
-  Part& part = run->parts[index];
-  if (part.state == state) return;
-  part.state = state;
-  step.Store(PutPart{run->id, index, part});
 }
 
 void Runs::SetOutcome(const Place& place, Op op, Outcome outcome, const Stepping& step) {
@@ -217,7 +187,7 @@ void Runs::SetOutcome(const Place& place, Op op, Outcome outcome, const Stepping
   --place.run->open;
   --place.live->part_open[rank.part];
   step.Store(PutOutcome{place.run->id, rank.rank, op, outcome});
-  rank.outcomes[static_cast<std::size_t>(op)] = std::move(outcome);
+  rank.outcomes[op] = std::move(outcome);
 }
 
 void Runs::AnswerPart(Run* run, std::uint32_t part, OutcomeCode code, const std::string& detail,
@@ -225,20 +195,12 @@ void Runs::AnswerPart(Run* run, std::uint32_t part, OutcomeCode code, const std:
   Live& live = live_.at(run->id);
   if (live.part_open[part] == 0) return;
   for (const std::uint32_t index : live.part_ranks[part]) {
-    for (Op op : kAllOps) {
-      RankTest& rank = run->ranks[index];
-      if (!rank.ops.Has(op) || rank.answered.Has(op)) continue;
+    RankTest& rank = run->ranks[index];
+    for (const Op op : rank.ops - rank.answered) {
       SetOutcome({run, &live, &rank}, op, Outcome{code, detail, 0, step.now}, step);
     }
   }
-  if (run->executor == Executor::kSubscriber) return;
-  if (run->parts[part].state == PartState::kWaiting) {
-    ReleasePart(*run, part, step);
-  } else if (const auto link = LinkOf(run->parts[part])) {
-    // The agent's workers may still wait or run. An agent that is not connected gets Discard after
-    // its next Hello.
-    step.Do(ToAgent{*link, Discard{run->id}});
-  }
+  if (run->executor == Executor::kAgent) MovePart(run, part, PartTrigger::kAnswered, step);
 }
 
 void Runs::ReleasePart(const Run& run, std::uint32_t part, const Stepping& step) {
@@ -248,11 +210,14 @@ void Runs::ReleasePart(const Run& run, std::uint32_t part, const Stepping& step)
 }
 
 void Runs::Conclude(Run* run, const Stepping& step) {
-  if (run->open > 0) return;
+  if (run->open == 0) Move(run, RunTrigger::kAllAnswered, step);
+}
+
+void Runs::Close(Run* run, const Stepping& step) {
   Live& live = live_.at(run->id);
   run->ended = step.now;
   run->message = ResultText(*run);
-  Move(run, RunTrigger::kAllAnswered, step);
+  step.Store(PutRunHeader{*run});
   for (const std::uint32_t part : live.late_parts) {
     if (const auto link = LinkOf(run->parts[part])) step.Do(ToAgent{*link, Discard{run->id}});
   }

@@ -1,6 +1,9 @@
 // The life cycle of stress tests, from acceptance to the result: assigning, starting, collecting
 // outcomes, deadlines, cancelling.
 //
+// Run states and part states change only in runs_moves.cc, by the tables in core/run_state.h and
+// core/part_state.h. The other files turn events into triggers.
+//
 // Thread safety: none; the cluster owns it.
 //
 // Invariants:
@@ -79,31 +82,37 @@ class Runs {
   // runs.cc: start and end
   void TakeUp(Run* run);
   std::optional<Place> Find(RunId run, std::int32_t rank);
-  void Move(Run* run, RunTrigger trigger, const Stepping& step);
   void Begin(Run* run, const Stepping& step);
-  void Notify(Run* run, const Stepping& step);
-  void BeginTesting(Run* run, RunTrigger trigger, const Stepping& step);
-  void SetPart(Run* run, std::uint32_t part, PartState state, const Stepping& step);
+  void BeginTesting(Run* run, const Stepping& step);
   void SetOutcome(const Place& place, Op op, Outcome outcome, const Stepping& step);
   void AnswerPart(Run* run, std::uint32_t part, OutcomeCode code, const std::string& detail,
                   const Stepping& step);
   void ReleasePart(const Run& run, std::uint32_t part, const Stepping& step);
-  // Closes the run if no outcome is missing.
+  // Ends the run if no outcome is missing.
   void Conclude(Run* run, const Stepping& step);
+  void Close(Run* run, const Stepping& step);
   Ms EndTime() const;
   Ms Budget(Executor executor, OpSet ops) const;
+
+  // runs_moves.cc: make the transition and carry out its action
+  void Move(Run* run, RunTrigger trigger, const Stepping& step);
+  void MovePart(Run* run, std::uint32_t part, PartTrigger trigger, const Stepping& step);
+  void MoveParts(Run* run, PartTrigger trigger, const Stepping& step);  // all parts
+  void Act(Run* run, RunAction action, const Stepping& step);
+  void ActOnPart(Run* run, std::uint32_t part, PartAction action, const Stepping& step);
 
   // runs_agents.cc: execution by agents
   std::optional<std::uint32_t> PartOf(const Run& run, const Node& node) const;
   std::optional<LinkId> LinkOf(const Part& part) const;
   bool LeasedToSubscriber(RunId run) const;
-  void SendAssign(Run* run, std::uint32_t part, LinkId link, const Stepping& step);
+  Assign AssignOf(const Run& run, std::uint32_t part) const;
+  void AssignParts(Run* run, const Stepping& step);
   void StartIfReady(Run* run, const Stepping& step);
-  void StartPart(Run* run, std::uint32_t part, LinkId link, const Stepping& step);
-  void ResumePart(Run* run, std::uint32_t part, LinkId link, const HeldRun* held,
-                  const Stepping& step);
+  void StartParts(Run* run, const Stepping& step);
+  void ResumePart(Run* run, std::uint32_t part, const HeldRun* held, const Stepping& step);
 
   // runs_replies.cc: execution by the job's subscribers
+  void Notify(Run* run, const Stepping& step);
   std::optional<std::string> ReplyItemTo(Run* run, const ReplyItem& item, const Stepping& step);
 
   // runs_time.cc: cancelling and deadlines

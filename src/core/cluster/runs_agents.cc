@@ -28,37 +28,46 @@ bool Runs::AgentInUse(const std::string& node) const {
   });
 }
 
-void Runs::SendAssign(Run* run, std::uint32_t part, LinkId link, const Stepping& step) {
+Assign Runs::AssignOf(const Run& run, std::uint32_t part) const {
   Assign assign;
-  assign.run = run->id;
-  assign.job = run->job;
+  assign.run = run.id;
+  assign.job = run.job;
   assign.aic_deadline = settings_.aic_deadline;
   assign.p2p_deadline = settings_.p2p_deadline;
   assign.kill_grace = settings_.kill_grace;
-  for (const std::uint32_t index : live_.at(run->id).part_ranks[part]) {
-    const RankTest& rank = run->ranks[index];
+  for (const std::uint32_t index : live_.at(run.id).part_ranks[part]) {
+    const RankTest& rank = run.ranks[index];
     assign.ranks.push_back({rank.rank, rank.device, rank.ops});
   }
-  SetPart(run, part, PartState::kAssigned, step);
-  step.Do(ToAgent{link, std::move(assign)});
+  return assign;
 }
 
-void Runs::StartPart(Run* run, std::uint32_t part, LinkId link, const Stepping& step) {
-  SetPart(run, part, PartState::kStarted, step);
-  step.Do(ToAgent{link, Start{run->id}});
+void Runs::AssignParts(Run* run, const Stepping& step) {
+  for (std::uint32_t part = 0; part < run->parts.size(); ++part) {
+    // A part without a link is assigned when its agent has reconnected.
+    if (LinkOf(run->parts[part])) MovePart(run, part, PartTrigger::kAssign, step);
+  }
 }
 
 void Runs::StartIfReady(Run* run, const Stepping& step) {
-  if (run->state != RunState::kPreparing || run->open == 0) return;
+  // Outcomes of a run that is testing also lead here; they need no look at all parts.
+  if (!RunTable().Acts(run->state, RunTrigger::kAllReady) || run->open == 0) return;
   const Live& live = live_.at(run->id);
   for (std::uint32_t part = 0; part < run->parts.size(); ++part) {
     if (live.part_open[part] > 0 && run->parts[part].state != PartState::kReady) return;
   }
-  BeginTesting(run, RunTrigger::kAllReady, step);
+  Move(run, RunTrigger::kAllReady, step);
+}
+
+void Runs::StartParts(Run* run, const Stepping& step) {
+  BeginTesting(run, step);
   step.Note("run_started", run->job, run->id, "", "");
+  const Live& live = live_.at(run->id);
   for (std::uint32_t part = 0; part < run->parts.size(); ++part) {
-    if (live.part_open[part] == 0) continue;
-    if (const auto link = LinkOf(run->parts[part])) StartPart(run, part, *link, step);
+    // A part without a link starts when its agent has reconnected.
+    if (live.part_open[part] > 0 && LinkOf(run->parts[part])) {
+      MovePart(run, part, PartTrigger::kStart, step);
+    }
   }
 }
 
@@ -76,7 +85,7 @@ void Runs::AgentCame(const std::string& name, LinkId link, const std::vector<Hel
     const auto part = PartOf(run, node);
     if (!part || live_.at(id).part_open[*part] == 0) continue;
     const auto it = holds.find(id);
-    ResumePart(&run, *part, link, it == holds.end() ? nullptr : it->second, step);
+    ResumePart(&run, *part, it == holds.end() ? nullptr : it->second, step);
     if (live_.at(id).part_open[*part] > 0) wanted.insert(id);
     StartIfReady(&run, step);
     Conclude(&run, step);
@@ -96,32 +105,16 @@ bool Runs::LeasedToSubscriber(RunId run) const {
   return live_.contains(run) && durable_.runs.at(run).executor == Executor::kSubscriber;
 }
 
-void Runs::ResumePart(Run* run, std::uint32_t part, LinkId link, const HeldRun* held,
-                      const Stepping& step) {
-  const PartState state = run->parts[part].state;
-  if (run->state == RunState::kCancelling) {
-    if (held != nullptr) {
-      step.Do(ToAgent{link, Cancel{run->id}});
-    } else {
-      AnswerPart(run, part, OutcomeCode::kNotRun, "cancelled", step);
-    }
-    return;
-  }
+void Runs::ResumePart(Run* run, std::uint32_t part, const HeldRun* held, const Stepping& step) {
+  const bool cancelling = run->state == RunState::kCancelling;
   if (held == nullptr) {
-    // The agent stores a run before it sends Ready. If the part was started and the agent does not
-    // hold it, the agent has lost it.
-    if (state == PartState::kStarted) {
-      AnswerPart(run, part, OutcomeCode::kNotRun, "the agent no longer has the test", step);
-    } else {
-      SendAssign(run, part, link, step);
-    }
-    return;
-  }
-  if (held->started) {
-    SetPart(run, part, PartState::kStarted, step);
-  } else if (run->state == RunState::kTesting &&
-             (state == PartState::kReady || state == PartState::kStarted)) {
-    StartPart(run, part, link, step);
+    MovePart(run, part, cancelling ? PartTrigger::kCancelNotHeld : PartTrigger::kReassign, step);
+  } else if (cancelling) {
+    MovePart(run, part, PartTrigger::kCancel, step);
+  } else if (held->started) {
+    MovePart(run, part, PartTrigger::kHeldStarted, step);
+  } else if (run->state == RunState::kTesting) {
+    MovePart(run, part, PartTrigger::kHeldReady, step);
   }
 }
 
@@ -135,14 +128,14 @@ void Runs::AgentReady(const Node& node, LinkId link, RunId id, const Stepping& s
   Run& run = durable_.runs.at(id);
   switch (run.state) {
     case RunState::kPreparing:
-      SetPart(&run, *part, PartState::kReady, step);
+      MovePart(&run, *part, PartTrigger::kReady, step);
       StartIfReady(&run, step);
       break;
     case RunState::kTesting:
-      StartPart(&run, *part, link, step);
+      MovePart(&run, *part, PartTrigger::kStart, step);
       break;
     case RunState::kCancelling:
-      step.Do(ToAgent{link, Cancel{id}});
+      MovePart(&run, *part, PartTrigger::kCancel, step);
       break;
     default:
       break;
@@ -159,8 +152,8 @@ void Runs::AgentProgressed(const Node& node, const Progress& progress, const Ste
   if (rank.answered.Has(progress.op) || rank.begun.Has(progress.op)) return;
   rank.begun.Add(progress.op);
   OpSet left;
-  for (Op op : kAllOps) {
-    if (op >= progress.op && rank.ops.Has(op)) left.Add(op);
+  for (const Op op : rank.ops) {
+    if (op >= progress.op) left.Add(op);
   }
   rank.deadline = std::min(place->run->deadline, step.now + Budget(Executor::kAgent, left));
   step.Store(PutRank{progress.run, rank.rank, rank.begun, rank.deadline});
@@ -181,8 +174,7 @@ void Runs::AgentAnswered(const Node& node, LinkId link, const Outcomes& outcomes
     if (rank.answered.Has(report.op)) {
       // The coordinator may have recorded a timeout already; the device is free once the agent
       // reports its own last outcome.
-      const Op last = rank.ops.Has(Op::kP2p) ? Op::kP2p : Op::kAic;
-      if (report.op == last) fleet_.Release({node.name, rank.device}, report.run, step);
+      if (report.op == rank.ops.last()) fleet_.Release({node.name, rank.device}, report.run, step);
       continue;
     }
     Outcome outcome{report.code, report.detail, 0, step.now - std::max<Ms>(report.finished_ago, 0)};

@@ -37,13 +37,22 @@ void Runs::SubscriberCame(const std::string& job, const Stepping& step) {
   const auto id = OpenRun(job);
   if (!id) return;
   Run& run = durable_.runs.at(*id);
-  if (run.executor != Executor::kSubscriber || run.state != RunState::kAccepted) return;
-  if (!streams_.HasListener(job, Topic::kNotify)) return;
+  if (run.executor != Executor::kSubscriber || !streams_.HasListener(job, Topic::kNotify)) return;
   if (step.now >= run.notify_after) {
-    Notify(&run, step);
+    Move(&run, RunTrigger::kNotify, step);
   } else {
     Sooner(run, run.notify_after);
   }
+}
+
+void Runs::Notify(Run* run, const Stepping& step) {
+  BeginTesting(run, step);
+  auto ranks = std::make_shared<std::vector<RankOps>>();
+  ranks->reserve(run->ranks.size());
+  for (const RankTest& rank : run->ranks) ranks->push_back({rank.rank, rank.ops});
+  MoveParts(run, PartTrigger::kNotify, step);
+  step.Note("run_notified", run->job, run->id, "", std::to_string(ranks->size()) + " ranks");
+  step.Do(PublishNotify{run->job, run->id, std::move(ranks)});
 }
 
 void Runs::Reply(const Replied& reply, const Stepping& step) {

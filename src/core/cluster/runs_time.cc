@@ -17,7 +17,7 @@ base::Status Runs::AskCancel(RunId id, const std::string& who, const Stepping& s
     return base::NotFoundError(shown + " does not exist; `assay run list` shows the runs");
   }
   Run& run = durable_.runs.at(id);
-  if (!run.cancelled) {
+  if (RunTable().Acts(run.state, RunTrigger::kCancel)) {
     run.cancelled = true;
     if (run.executor == Executor::kAgent) {
       // Running ops get their grace period and then a kill; an agent that is not connected can
@@ -25,15 +25,7 @@ base::Status Runs::AskCancel(RunId id, const std::string& who, const Stepping& s
       run.deadline = std::min(run.deadline, step.now + settings_.start_allowance + 3 * EndTime());
     }
     step.Note("run_cancel_asked", run.job, id, "", who.empty() ? "" : "by " + who);
-    const bool begun = run.started > 0;
     Move(&run, RunTrigger::kCancel, step);
-    if (run.executor == Executor::kSubscriber && !begun) {
-      for (std::uint32_t part = 0; part < run.parts.size(); ++part) {
-        AnswerPart(&run, part, OutcomeCode::kNotRun, "cancelled", step);
-      }
-    } else if (run.executor == Executor::kAgent) {
-      CancelParts(&run, step);
-    }
     Sooner(run, Late(run.deadline));
     Conclude(&run, step);
   }
@@ -42,16 +34,13 @@ base::Status Runs::AskCancel(RunId id, const std::string& who, const Stepping& s
 }
 
 void Runs::CancelParts(Run* run, const Stepping& step) {
+  step.Store(PutRunHeader{*run});
+  if (run->executor == Executor::kSubscriber) return;
   const Live& live = live_.at(run->id);
   for (std::uint32_t part = 0; part < run->parts.size(); ++part) {
     if (live.part_open[part] == 0) continue;
-    const PartState state = run->parts[part].state;
-    const auto link = LinkOf(run->parts[part]);
-    if (state != PartState::kWaiting && link) {
-      step.Do(ToAgent{*link, Cancel{run->id}});
-    } else if (state != PartState::kStarted) {
-      AnswerPart(run, part, OutcomeCode::kNotRun, "cancelled", step);
-    }
+    const bool away = !LinkOf(run->parts[part]);
+    MovePart(run, part, away ? PartTrigger::kCancelAway : PartTrigger::kCancel, step);
   }
 }
 
@@ -68,7 +57,8 @@ Ms Runs::Due(const Run& run) const {
   if (run.state == RunState::kAccepted || run.state == RunState::kPreparing) {
     due = std::min(due, Late(run.start_by));
   }
-  if (run.state == RunState::kAccepted && streams_.HasListener(run.job, Topic::kNotify)) {
+  if (RunTable().Acts(run.state, RunTrigger::kNotify) &&
+      streams_.HasListener(run.job, Topic::kNotify)) {
     due = std::min(due, run.notify_after);
   }
   if (run.state != RunState::kTesting) return due;
@@ -123,16 +113,8 @@ void Runs::TickRun(Run* run, const Stepping& step) {
 
 // Ends the parts that could not start in time as not run: their executors never got a start.
 void Runs::TickBegin(Run* run, const Stepping& step) {
-  for (std::uint32_t part = 0; part < run->parts.size(); ++part) {
-    const PartState state = run->parts[part].state;
-    if (state == PartState::kStarted) continue;
-    if (state == PartState::kReady && run->state == RunState::kPreparing) continue;
-    const bool here = state == PartState::kAssigned && LinkOf(run->parts[part]).has_value();
-    AnswerPart(run, part, OutcomeCode::kNotRun,
-               here ? "executor not ready within " + base::Seconds(settings_.start_allowance)
-                    : "executor not connected",
-               step);
-  }
+  const bool preparing = run->state == RunState::kPreparing;
+  MoveParts(run, preparing ? PartTrigger::kPrepareOverdue : PartTrigger::kStartOverdue, step);
   StartIfReady(run, step);
 }
 
@@ -143,8 +125,7 @@ void Runs::TickRanks(Run* run, const Stepping& step) {
                                  : "no reply from the subscriber by the deadline";
   for (RankTest& rank : run->ranks) {
     if (rank.done() || rank.deadline == 0 || step.now < Late(rank.deadline)) continue;
-    for (Op op : kAllOps) {
-      if (!rank.ops.Has(op) || rank.answered.Has(op)) continue;
+    for (const Op op : rank.ops - rank.answered) {
       SetOutcome({run, &live, &rank}, op, Outcome{OutcomeCode::kTimeout, detail, 0, step.now},
                  step);
     }

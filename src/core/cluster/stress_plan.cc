@@ -226,7 +226,7 @@ std::variant<StressPlan, Refusal> PlanStress(const StressRequested& request,
     if (chosen[i].empty()) continue;
     part_of_node[i] = static_cast<std::uint32_t>(nodes.size());
     nodes.push_back(i);
-    plan.ops = OpSet(static_cast<std::uint8_t>(plan.ops.bits() | chosen[i].bits()));
+    plan.ops = plan.ops | chosen[i];
     Part part;
     part.node = job.table->nodes[i].name;
     if (plan.executor == Executor::kSubscriber) {

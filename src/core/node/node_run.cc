@@ -9,6 +9,7 @@
 namespace assay::core::node {
 namespace {
 
+using Action = RankAction;
 using Phase = RankPhase;
 using Trigger = RankTrigger;
 
@@ -48,21 +49,36 @@ std::optional<std::size_t> NodeRun::Find(std::int32_t rank) const {
 
 std::optional<Op> NodeRun::NextOpen(std::size_t index) const {
   const SpooledRank& stored = stored_->ranks[index];
-  for (const Op op : kAllOps) {
-    if (stored.assigned.ops.Has(op) && !stored.answered.Has(op)) return op;
-  }
-  return std::nullopt;
+  const OpSet open = stored.assigned.ops - stored.answered;
+  if (open.empty()) return std::nullopt;
+  return open.first();
 }
 
 bool NodeRun::Sendable(std::size_t index, Op op) const {
   const SpooledRank& stored = stored_->ranks[index];
   if (!stored.answered.Has(op)) return false;
-  const Op last = stored.assigned.ops.Has(Op::kP2p) ? Op::kP2p : Op::kAic;
-  return op != last || ranks_[index].phase == Phase::kFree;
+  return op != stored.assigned.ops.last() || ranks_[index].phase == Phase::kFree;
 }
 
 Ms NodeRun::DeadlineOf(Op op) const {
   return op == Op::kAic ? stored_->assign.aic_deadline : stored_->assign.p2p_deadline;
+}
+
+RankAction NodeRun::Move(std::size_t index, RankTrigger trigger, const NodeStep& step) {
+  RankPhase& phase = ranks_[index].phase;
+  const auto move = RankTable().Take(phase, trigger);
+  if (!move) {
+    step.out->internal_errors.push_back("run " + std::to_string(id_) + " rank " +
+                                        std::to_string(assigned(index).rank) + ": " +
+                                        RankTable().NoMove(phase, trigger));
+    return Action::kIgnore;
+  }
+  phase = move->to;
+  return move->action;
+}
+
+bool NodeRun::Acts(std::size_t index, RankTrigger trigger) const {
+  return RankTable().Acts(ranks_[index].phase, trigger);
 }
 
 // --- Outcomes ------------------------------------------------------------------------------------
@@ -70,7 +86,7 @@ Ms NodeRun::DeadlineOf(Op op) const {
 void NodeRun::Answer(std::size_t index, Op op, OutcomeCode code, const std::string& detail,
                      const NodeStep& step) {
   const SpooledRank& stored = stored_->ranks[index];
-  const Ms started = stored.begun.Has(op) ? stored.begun_at[static_cast<std::size_t>(op)] : 0;
+  const Ms started = stored.begun.Has(op) ? stored.begun_at[op] : 0;
   step.Store(SpoolOutcome{{id_, stored.assigned.rank, op},
                           {code, Cut(detail, base::kDetailBytesMax), started, step.now}});
 }
@@ -91,9 +107,9 @@ void NodeRun::Judge(std::size_t index, OutcomeCode code, const std::string& deta
                     const NodeStep& step) {
   NodeRank& rank = ranks_[index];
   const Op op = UnderWay(rank.phase).value();
+  const Action action = Move(index, Trigger::kAnswered, step);
   std::string text = detail;
-  if (code == OutcomeCode::kOk &&
-      (rank.phase == Phase::kPreparing || rank.phase == Phase::kPrepared)) {
+  if (action == Action::kRecordEarly && code == OutcomeCode::kOk) {
     code = OutcomeCode::kNotRun;
     text = "worker reported ok before p2p was started";
   }
@@ -104,7 +120,6 @@ void NodeRun::Judge(std::size_t index, OutcomeCode code, const std::string& deta
     if (code == OutcomeCode::kNotRun && !detail.empty()) text += ": " + detail;
     code = OutcomeCode::kTimeout;
   }
-  if (!rank.Move(Trigger::kAnswered)) return;
   rank.blob.clear();
   if (code == OutcomeCode::kOk) {
     Answer(index, op, code, text, step);
@@ -116,9 +131,8 @@ void NodeRun::Judge(std::size_t index, OutcomeCode code, const std::string& deta
 // --- Messages ------------------------------------------------------------------------------------
 
 void NodeRun::Spawn(std::size_t index, const NodeStep& step) {
-  NodeRank& rank = ranks_[index];
-  if (!rank.Move(Trigger::kSpawn)) return;
-  rank.until = Later(step.now, kOpenMs);
+  if (Move(index, Trigger::kSpawn, step) != Action::kSpawn) return;
+  ranks_[index].until = Later(step.now, kOpenMs);
   step.Do(SpawnWorker{KeyOf(index), assigned(index).device});
 }
 
@@ -132,7 +146,7 @@ void NodeRun::TakeUp(const NodeStep& step) {
     if (!NextOpen(i)) continue;
     if (stored_->ranks[i].begun.empty()) {
       Refuse(i, stored_->started ? during : "agent restarted before the test began", step);
-    } else if (ranks_[i].Move(Trigger::kGoneUnsafe)) {
+    } else if (Move(i, Trigger::kRestarted, step) == Action::kMakeSafe) {
       ranks_[i].end = {OutcomeCode::kNotRun, during, during};
       MakeDeviceSafe(i, step);
     }
@@ -158,8 +172,7 @@ void NodeRun::End(const WindUp& wind_up) {
 void NodeRun::Discard(const NodeStep& step) {
   discarded_ = true;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    // A quitting worker has a time limit already and may still close its device properly.
-    if (ranks_[i].phase != Phase::kQuitting) Kill(i, {}, step);
+    if (Move(i, Trigger::kDiscard, step) == Action::kKill) Kill(i, {}, step);
   }
 }
 
@@ -172,13 +185,13 @@ bool NodeRun::Acknowledge(const OutcomeKey& key, const NodeStep& step) {
 
 // --- Workers -------------------------------------------------------------------------------------
 
-void NodeRun::Opened(std::int32_t rank) {
-  if (const auto index = Find(rank)) ranks_[*index].Move(Trigger::kOpened);
+void NodeRun::Opened(std::int32_t rank, const NodeStep& step) {
+  if (const auto index = Find(rank)) Move(*index, Trigger::kOpened, step);
 }
 
 void NodeRun::Failed(std::int32_t rank, const std::string& reason, const NodeStep& step) {
   const std::optional<std::size_t> index = Find(rank);
-  if (!index || ranks_[*index].phase != Phase::kOpening) return;
+  if (!index || Move(*index, Trigger::kOpenFailed, step) != Action::kRefuseAndQuit) return;
   Refuse(*index, reason.empty() ? "worker could not open its device" : reason, step);
   Quit(*index, step);
 }
@@ -195,17 +208,17 @@ void NodeRun::Progressed(const WorkerProgressed& said, const NodeStep& step) {
 
 void NodeRun::Prepared(const WorkerP2pPrepared& said, const NodeStep& step) {
   const std::optional<std::size_t> index = Find(said.worker.rank);
-  if (!index || ranks_[*index].phase != Phase::kPreparing) return;
+  if (!index || !Acts(*index, Trigger::kPrepared)) return;
   NodeRank& rank = ranks_[*index];
   if (!said.error.empty()) {
     Judge(*index, OutcomeCode::kNotRun, said.error, step);
   } else if (step.now > rank.until) {
-    rank.Move(Trigger::kAnswered);
+    Move(*index, Trigger::kAnswered, step);
     Answer(*index, Op::kP2p, OutcomeCode::kTimeout,
            "prepared p2p " + base::Seconds(step.now - rank.until) + " after its deadline of " +
                base::Seconds(DeadlineOf(Op::kP2p)),
            step);
-  } else if (rank.Move(Trigger::kPrepared)) {
+  } else if (Move(*index, Trigger::kPrepared, step) == Action::kKeepBlob) {
     rank.blob = said.blob;
   }
 }
@@ -240,20 +253,33 @@ void NodeRun::Gone(std::int32_t rank, const std::string& how, const NodeStep& st
   const std::optional<std::size_t> index = Find(rank);
   if (!index) return;
   NodeRank& gone = ranks_[*index];
-  if (gone.phase == Phase::kFree || gone.phase == Phase::kSafing) return;
-  const bool quit = gone.phase == Phase::kQuitting;
-  if (!quit && gone.phase != Phase::kKilling) gone.end = EndOfDeath(*index, how, step.now);
+  RankEnd death = EndOfDeath(*index, how, step.now);  // by the phase before the move
+  const bool begun = !stored_->ranks[*index].begun.empty();
+  const Action action = Move(*index, begun ? Trigger::kGoneUnsafe : Trigger::kGone, step);
+  if (action == Action::kIgnore) return;
   gone.blob.clear();
-  if (!quit && !stored_->ranks[*index].begun.empty()) {
-    if (gone.Move(Trigger::kGoneUnsafe)) MakeDeviceSafe(*index, step);
-  } else if (gone.Move(Trigger::kGone)) {
-    AnswerOpen(*index, std::exchange(gone.end, {}), step);
+  switch (action) {
+    case Action::kRecordDeath:
+      AnswerOpen(*index, death, step);
+      break;
+    case Action::kRecordDecided:
+      AnswerOpen(*index, std::exchange(gone.end, {}), step);
+      break;
+    case Action::kMakeSafeDeath:
+      gone.end = std::move(death);
+      MakeDeviceSafe(*index, step);
+      break;
+    case Action::kMakeSafe:
+      MakeDeviceSafe(*index, step);
+      break;
+    default:  // kFree: all ops have their outcomes
+      break;
   }
 }
 
 void NodeRun::Safe(const DeviceSafe& said, const NodeStep& step) {
   const std::optional<std::size_t> index = Find(said.worker.rank);
-  if (!index || !ranks_[*index].Move(Trigger::kSafe)) return;
+  if (!index || Move(*index, Trigger::kSafe, step) == Action::kIgnore) return;
   RankEnd end = std::exchange(ranks_[*index].end, {});
   if (said.voltage_changed) {
     end.code = OutcomeCode::kVoltageNotRestored;
@@ -266,13 +292,11 @@ void NodeRun::Safe(const DeviceSafe& said, const NodeStep& step) {
 }
 
 void NodeRun::Quit(std::size_t index, const NodeStep& step) {
-  if (!ranks_[index].Move(Trigger::kQuit)) return;
   ranks_[index].until = Later(step.now, kQuitMs);
   step.Do(QuitWorker{KeyOf(index)});
 }
 
 void NodeRun::Kill(std::size_t index, RankEnd end, const NodeStep& step) {
-  if (!ranks_[index].Move(Trigger::kKill)) return;
   ranks_[index].end = std::move(end);
   step.Do(KillWorker{KeyOf(index)});
 }

@@ -46,7 +46,7 @@ class NodeRun {
   // or already acknowledged.
   bool Acknowledge(const OutcomeKey& key, const NodeStep& step);
 
-  void Opened(std::int32_t rank);
+  void Opened(std::int32_t rank, const NodeStep& step);
   void Failed(std::int32_t rank, const std::string& reason, const NodeStep& step);
   void Progressed(const WorkerProgressed& said, const NodeStep& step);
   void Prepared(const WorkerP2pPrepared& said, const NodeStep& step);
@@ -85,9 +85,14 @@ class NodeRun {
   std::optional<Op> NextOpen(std::size_t index) const;
   bool Sendable(std::size_t index, Op op) const;
   Ms DeadlineOf(Op op) const;
+  Ms LimitOf(const NodeRank& rank) const;  // when the time limit of its phase passes
   Ms DueOf(const NodeRank& rank) const;
   RankEnd EndOfDeath(std::size_t index, const std::string& how, Ms now) const;
   RankEnd EndOfKill(std::size_t index) const;
+
+  // Makes the transition and returns the action, which the caller carries out.
+  RankAction Move(std::size_t index, RankTrigger trigger, const NodeStep& step);
+  bool Acts(std::size_t index, RankTrigger trigger) const;
 
   void Begin(std::size_t index, Op op, const NodeStep& step);
   void Answer(std::size_t index, Op op, OutcomeCode code, const std::string& detail,
@@ -95,6 +100,7 @@ class NodeRun {
   void AnswerOpen(std::size_t index, const RankEnd& end, const NodeStep& step);
   // Handles the answer of the worker itself to the op under way.
   void Judge(std::size_t index, OutcomeCode code, const std::string& detail, const NodeStep& step);
+  // The actions of transitions to kQuitting and kKilling.
   void Quit(std::size_t index, const NodeStep& step);
   void Kill(std::size_t index, RankEnd end, const NodeStep& step);
   void MakeDeviceSafe(std::size_t index, const NodeStep& step);

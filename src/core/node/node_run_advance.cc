@@ -8,6 +8,7 @@
 namespace assay::core::node {
 namespace {
 
+using Action = RankAction;
 using Phase = RankPhase;
 using Trigger = RankTrigger;
 
@@ -30,8 +31,8 @@ void NodeRun::Advance(const NodeStep& step) {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     if (wind_up_) {
       AnswerUnstarted(i, step);
-    } else if (started() && ranks_[i].phase == Phase::kIdle && NextOpen(i) == Op::kAic &&
-               ranks_[i].Move(Trigger::kRunAic)) {
+    } else if (started() && Acts(i, Trigger::kRunAic) && NextOpen(i) == Op::kAic) {
+      Move(i, Trigger::kRunAic, step);
       Begin(i, Op::kAic, step);
       step.Do(RunAic{KeyOf(i)});
     }
@@ -39,16 +40,15 @@ void NodeRun::Advance(const NodeStep& step) {
   if (started() && !wind_up_) GatherP2p(step);
   RunPreparedP2p(step);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    if (ranks_[i].phase == Phase::kIdle && !NextOpen(i)) Quit(i, step);
+    if (!Acts(i, Trigger::kQuit) || NextOpen(i)) continue;
+    Move(i, Trigger::kQuit, step);
+    Quit(i, step);
   }
 }
 
 void NodeRun::AnswerUnstarted(std::size_t index, const NodeStep& step) {
-  NodeRank& rank = ranks_[index];
-  const bool opening = rank.phase == Phase::kOpening;
-  const bool prepared = rank.phase == Phase::kPrepared && wind_up_->cancelled;
-  if (!opening && !prepared && rank.phase != Phase::kIdle) return;
-  if (prepared) rank.Move(Trigger::kAnswered);
+  const Trigger trigger = wind_up_->cancelled ? Trigger::kCancelled : Trigger::kStopping;
+  if (Move(index, trigger, step) != Action::kRefuseAndQuit) return;
   Refuse(index, wind_up_->unstarted, step);
   Quit(index, step);
 }
@@ -60,7 +60,7 @@ void NodeRun::GatherP2p(const NodeStep& step) {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const std::optional<Op> next = NextOpen(i);
     if (!next) continue;
-    if (ranks_[i].phase != Phase::kIdle || next != Op::kP2p) return;
+    if (!Acts(i, Trigger::kPrepareP2p) || next != Op::kP2p) return;
     waiting.push_back(i);
     group.push_back({assigned(i).rank, assigned(i).device});
   }
@@ -69,7 +69,7 @@ void NodeRun::GatherP2p(const NodeStep& step) {
     return;
   }
   for (std::size_t place = 0; place < waiting.size(); ++place) {
-    if (!ranks_[waiting[place]].Move(Trigger::kPrepareP2p)) continue;
+    Move(waiting[place], Trigger::kPrepareP2p, step);
     Begin(waiting[place], Op::kP2p, step);
     step.Do(PrepareP2p{KeyOf(waiting[place]), group, static_cast<std::int32_t>(place)});
   }
@@ -82,7 +82,7 @@ void NodeRun::RunPreparedP2p(const NodeStep& step) {
   std::vector<std::string> blobs;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     if (ranks_[i].phase == Phase::kPreparing) return;
-    if (ranks_[i].phase != Phase::kPrepared || step.now > ranks_[i].until) continue;
+    if (!Acts(i, Trigger::kRunP2p) || step.now > ranks_[i].until) continue;
     prepared.push_back(i);
     group.push_back({assigned(i).rank, assigned(i).device});
     blobs.push_back(ranks_[i].blob);
@@ -91,7 +91,7 @@ void NodeRun::RunPreparedP2p(const NodeStep& step) {
     const std::size_t index = prepared[place];
     if (prepared.size() == 1) {
       Judge(index, OutcomeCode::kNotRun, kTooFew, step);
-    } else if (ranks_[index].Move(Trigger::kRunP2p)) {
+    } else if (Move(index, Trigger::kRunP2p, step) == Action::kRunP2p) {
       ranks_[index].blob.clear();
       step.Do(RunP2p{KeyOf(index), group, static_cast<std::int32_t>(place), blobs});
     }
@@ -100,21 +100,24 @@ void NodeRun::RunPreparedP2p(const NodeStep& step) {
 
 // --- Deadlines -----------------------------------------------------------------------------------
 
-Ms NodeRun::DueOf(const NodeRank& rank) const {
-  const Ms ended = wind_up_ ? wind_up_->kill_at : kNever;
+Ms NodeRun::LimitOf(const NodeRank& rank) const {
   switch (rank.phase) {
     case Phase::kOpening:
     case Phase::kQuitting:
+    case Phase::kPrepared:
       return rank.until;
     case Phase::kAic:
     case Phase::kPreparing:
     case Phase::kP2p:
-      return std::min(Later(rank.until, stored_->assign.kill_grace), ended);
-    case Phase::kPrepared:
-      return std::min(rank.until, ended);
+      return Later(rank.until, stored_->assign.kill_grace);
     default:
       return kNever;
   }
+}
+
+Ms NodeRun::DueOf(const NodeRank& rank) const {
+  const Ms ended = wind_up_ && UnderWay(rank.phase) ? wind_up_->kill_at : kNever;
+  return std::min(LimitOf(rank), ended);
 }
 
 Ms NodeRun::Due() const {
@@ -134,20 +137,26 @@ RankEnd NodeRun::EndOfKill(std::size_t index) const {
 
 void NodeRun::Expire(const NodeStep& step) {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    NodeRank& rank = ranks_[i];
-    if (DueOf(rank) > step.now) continue;
-    if (rank.phase == Phase::kOpening) {
-      Refuse(i, "worker did not open its device within " + base::Seconds(kOpenMs), step);
-      Kill(i, {}, step);
-    } else if (rank.phase == Phase::kPrepared && rank.until <= step.now) {
-      // not_run, not timeout: this worker was prepared in time and waited for another one.
-      rank.Move(Trigger::kAnswered);
-      Refuse(i,
-             "p2p did not start within " + base::Seconds(DeadlineOf(Op::kP2p)) +
-                 ": another rank was not prepared",
-             step);
-    } else {
-      Kill(i, EndOfKill(i), step);
+    if (DueOf(ranks_[i]) > step.now) continue;
+    RankEnd end = EndOfKill(i);  // by the phase before the move
+    const bool overdue = LimitOf(ranks_[i]) <= step.now;
+    switch (Move(i, overdue ? Trigger::kOverdue : Trigger::kKill, step)) {
+      case Action::kRefuseAndKill:
+        Refuse(i, "worker did not open its device within " + base::Seconds(kOpenMs), step);
+        Kill(i, {}, step);
+        break;
+      case Action::kRefuse:
+        // not_run, not timeout: this worker was prepared in time and waited for another one.
+        Refuse(i,
+               "p2p did not start within " + base::Seconds(DeadlineOf(Op::kP2p)) +
+                   ": another rank was not prepared",
+               step);
+        break;
+      case Action::kKill:
+        Kill(i, std::move(end), step);
+        break;
+      default:
+        break;
     }
   }
 }
@@ -158,9 +167,9 @@ void NodeRun::TakeReports(Ms now, std::vector<OutcomeReport>* reports) {
   if (discarded_) return;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const SpooledRank& stored = stored_->ranks[i];
-    for (const Op op : kAllOps) {
-      if (!Sendable(i, op) || stored.acked.Has(op) || ranks_[i].sent.Has(op)) continue;
-      const Outcome& outcome = stored.outcomes[static_cast<std::size_t>(op)];
+    for (const Op op : stored.answered - (stored.acked | ranks_[i].sent)) {
+      if (!Sendable(i, op)) continue;
+      const Outcome& outcome = stored.outcomes[op];
       const Ms started_ago = stored.begun.Has(op) ? std::max<Ms>(0, now - outcome.started) : -1;
       reports->push_back({id_, stored.assigned.rank, op, outcome.code, outcome.detail, started_ago,
                           std::max<Ms>(0, now - outcome.finished)});
@@ -228,7 +237,7 @@ bool NodeRun::owing() const {
 bool NodeRun::unheard() const {
   if (discarded_) return false;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    if ((ranks_[i].sent.bits() & ~stored_->ranks[i].acked.bits()) != 0) return true;
+    if (!(ranks_[i].sent - stored_->ranks[i].acked).empty()) return true;
   }
   return false;
 }

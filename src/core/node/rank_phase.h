@@ -1,18 +1,17 @@
 // One rank on its device: the phases of its worker and all transitions, as one typed table.
 // Internal to supervisor.cc.
 //
-// A phase defines what holds the device and what the supervisor waits for. The table is total: a
-// trigger without a row for a phase changes nothing there, so a late, repeated or reordered event
-// is never an error. A rank has at most one worker in its life.
+// A phase defines what holds the device and what the supervisor waits for. NodeRun (node_run.h)
+// makes each transition and carries out its action. A rank has at most one worker in its life.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "core/node/supervisor.h"
+#include "core/transition_table.h"
 
 namespace assay::core::node {
 
@@ -33,31 +32,52 @@ inline constexpr int kRankPhases = 10;
 enum class RankTrigger : std::uint8_t {
   kSpawn,
   kOpened,
+  kOpenFailed,
   kRunAic,
   kPrepareP2p,
   kPrepared,
   kRunP2p,
   kAnswered,    // the op under way has its outcome, the worker is alive
+  kStopping,    // the agent stops: ops that have not begun do not start
+  kCancelled,   // the run is cancelled: as kStopping, and p2p that is only prepared does not run
   kQuit,        // the worker has nothing more to do
-  kKill,        // a time limit passed, or the run was discarded
-  kGone,        // the process exited before any op began, or after QuitWorker: the device is safe
-  kGoneUnsafe,  // the process exited otherwise and may have left the device changed
-  kSafe,
+  kOverdue,     // the time limit of the phase has passed
+  kKill,        // the time limit of a run that ends early has passed
+  kDiscard,     // the run is discarded
+  kGone,        // the process exited before any op began: the device is safe
+  kGoneUnsafe,  // the process exited after an op had begun
+  kRestarted,   // the agent restarted after an op had begun: its worker died with it
+  kSafe,        // the device was made safe
 };
-inline constexpr int kRankTriggers = 12;
+inline constexpr int kRankTriggers = 18;
+
+enum class RankAction : std::uint8_t {
+  kIgnore,
+  kSpawn,          // start the worker
+  kWait,           // wait until an op may start
+  kRunAic,         // record that aic begins, and run it
+  kPrepareP2p,     // record that p2p begins, and prepare it
+  kKeepBlob,       // keep what the peers need
+  kRunP2p,         // run p2p
+  kRecord,         // record the outcome of the op
+  kRecordEarly,    // record the outcome of p2p, which did not run: it is not `ok`
+  kRefuse,         // record outcomes: p2p did not start
+  kRefuseAndQuit,  // record outcomes: not started; let the worker exit
+  kRefuseAndKill,  // record outcomes: not started; kill the worker
+  kQuit,           // let the worker exit
+  kKill,           // kill the worker
+  kFree,           // the device is free
+  kRecordDeath,    // record outcomes: the worker died
+  kMakeSafeDeath,  // make the device safe, then record that the worker died
+  kMakeSafe,       // make the device safe, then record the outcomes that were decided before
+  kRecordDecided,  // record the outcomes that were decided before
+};
+inline constexpr int kRankActions = 19;
+
+using RankTransitions = TransitionTable<RankPhase, RankTrigger, RankAction>;
+const RankTransitions& RankTable();
 
 std::string_view Name(RankPhase phase);
-std::string_view Name(RankTrigger trigger);
-
-struct RankTransition {
-  RankPhase from;
-  RankTrigger trigger;
-  RankPhase to;
-};
-std::span<const RankTransition> RankTransitions();
-
-// The phase after `trigger` in `phase`; no value if the trigger changes nothing there.
-std::optional<RankPhase> RankMove(RankPhase phase, RankTrigger trigger);
 
 // The op that is under way in `phase`, if any.
 std::optional<Op> UnderWay(RankPhase phase);
@@ -78,9 +98,6 @@ struct NodeRank {
   OpSet sent;            // outcomes sent on this link; NodeRun::SayAgain clears it
   std::string blob;      // kPrepared: what the peers need
   RankEnd end;           // kKilling, kSafing
-
-  // Makes the transition and returns true if the table has it.
-  bool Move(RankTrigger trigger);
 };
 
 }  // namespace assay::core::node

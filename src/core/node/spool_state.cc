@@ -37,14 +37,14 @@ void On(const SpoolBegun& record, Spooled* spooled) {
   SpooledRank* rank = FindOp(record.key, spooled);
   if (rank == nullptr) return;
   rank->begun.Add(record.key.op);
-  rank->begun_at[static_cast<std::size_t>(record.key.op)] = record.at;
+  rank->begun_at[record.key.op] = record.at;
 }
 
 void On(const SpoolOutcome& record, Spooled* spooled) {
   SpooledRank* rank = FindOp(record.key, spooled);
   if (rank == nullptr || rank->answered.Has(record.key.op)) return;
   rank->answered.Add(record.key.op);
-  rank->outcomes[static_cast<std::size_t>(record.key.op)] = record.outcome;
+  rank->outcomes[record.key.op] = record.outcome;
 }
 
 void On(const SpoolAcked& record, Spooled* spooled) {

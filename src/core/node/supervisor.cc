@@ -177,8 +177,8 @@ class Supervisor::Impl {
 
   // --- Workers -----------------------------------------------------------------------------------
 
-  void On(const WorkerOpened& said, NodeStep*) {
-    if (NodeRun* run = Find(said.worker.run)) run->Opened(said.worker.rank);
+  void On(const WorkerOpened& said, NodeStep* step) {
+    if (NodeRun* run = Find(said.worker.run)) run->Opened(said.worker.rank, *step);
   }
   void On(const WorkerFailed& said, NodeStep* step) {
     if (NodeRun* run = Find(said.worker.run)) run->Failed(said.worker.rank, said.reason, *step);

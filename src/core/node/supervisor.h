@@ -24,7 +24,6 @@
 //    time to make the device safe. The caller bounds the last two.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -103,10 +102,10 @@ using NodeEvent = std::variant<LinkUp, LinkDown, CoordinatorSaid, WorkerOpened, 
 struct SpooledRank {
   AssignedRank assigned;
   OpSet begun;
-  std::array<Ms, 2> begun_at{};  // [op]
+  PerOp<Ms> begun_at;
   OpSet answered;
-  OpSet acked;                      // the coordinator has committed it
-  std::array<Outcome, 2> outcomes;  // [op], where answered.Has(op)
+  OpSet acked;              // the coordinator has committed it
+  PerOp<Outcome> outcomes;  // valid if answered.Has(op)
   bool operator==(const SpooledRank&) const = default;
 };
 struct SpooledRun {
@@ -192,6 +191,7 @@ using NodeEffect = std::variant<SendToCoordinator, SpawnWorker, RunAic, PrepareP
 struct NodeOutput {
   std::vector<SpoolRecord> records;
   std::vector<NodeEffect> effects;
+  std::vector<std::string> internal_errors;  // for the log: what only a defect of the code causes
 };
 
 // --- The supervisor ------------------------------------------------------------------------------

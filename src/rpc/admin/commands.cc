@@ -172,10 +172,9 @@ Command::Translated TranslateStartRun(Command* call) {
     if (ops.Has(*op)) return Invalid("op " + base::Quoted(name) + " is given twice");
     ops.Add(*op);
   }
+  if (ops.empty()) ops = core::OpSet::All();
   std::vector<std::int64_t> list;
-  for (core::Op op : core::kAllOps) {
-    if (ops.empty() || ops.Has(op)) list.push_back(static_cast<std::int64_t>(op));
-  }
+  for (const core::Op op : ops) list.push_back(static_cast<std::int64_t>(op));
   if (request.nodes_size() > kNodesMax) {
     return Invalid("the request names " + std::to_string(request.nodes_size()) +
                    " nodes; at most " + std::to_string(kNodesMax));
@@ -200,9 +199,7 @@ void RespondStartRun(Command* call, core::Answer&& answer) {
   assay::admin::StartRunResponse response;
   response.set_run(answer.run);
   response.set_executor(std::string(Name(answer.executor)));
-  for (core::Op op : core::kAllOps) {
-    if (answer.ops.Has(op)) response.add_ops(std::string(Name(op)));
-  }
+  for (const core::Op op : answer.ops) response.add_ops(std::string(Name(op)));
   if (answer.plan != nullptr) {
     for (const core::PlannedPart& part : *answer.plan) {
       assay::admin::PlannedNode* const node = response.add_plan();

@@ -12,9 +12,7 @@ namespace {
 
 template <class Names>
 void SetOps(core::OpSet ops, Names* names) {
-  for (core::Op op : core::kAllOps) {
-    if (ops.Has(op)) names->Add(std::string(Name(op)));
-  }
+  for (const core::Op op : ops) names->Add(std::string(Name(op)));
 }
 
 void Fill(const store::JobRow& row, assay::admin::Job* job) {

@@ -89,7 +89,7 @@ TEST_CASE("every reported outcome is acknowledged, also a repeated one") {
     world.Answered(world.a, run, 0, Op::kAic, OutcomeCode::kFaulty, i == 0 ? "first" : "second");
     CHECK(world.Sent<Ack>().at(0).second.keys == std::vector<OutcomeKey>{{run, 0, Op::kAic}});
   }
-  CHECK(world.RunOf(run).ranks[0].outcomes[0].detail == "first");
+  CHECK(world.RunOf(run).ranks[0].outcomes[Op::kAic].detail == "first");
   // Outcomes of another node's rank or of an unknown run are acknowledged but not recorded.
   world.Answered(world.b, run, 1, Op::kAic);
   CHECK(world.Sent<Ack>().size() == 1);
@@ -198,16 +198,16 @@ TEST_CASE("the events of a node say who caused them") {
     return "no event " + kind;
   };
   const LinkId link = world.NextId();
-  world.Step(LinkSaid{link, world.HelloOf("a"), {"ipv4:192.0.2.1:5000", ""}});
+  world.Step(LinkMessage{link, world.HelloOf("a"), {"ipv4:192.0.2.1:5000", ""}});
   CHECK_THAT(text("node_attached"), EndsWith(", from ipv4:192.0.2.1:5000"));
   world.Step(LinkClosed{link});
   world.Pass(settings.agent_timeout);
-  world.Step(LinkSaid{world.NextId(), world.HelloOf("a", "other"), {"ipv4:192.0.2.2:5000", ""}});
+  world.Step(LinkMessage{world.NextId(), world.HelloOf("a", "other"), {"ipv4:192.0.2.2:5000", ""}});
   CHECK_THAT(text("node_taken_over"), EndsWith("; it attached from ipv4:192.0.2.2:5000"));
   CHECK_THAT(text("node_attached"), EndsWith(", from ipv4:192.0.2.2:5000"));
 
   const LinkId other = world.NextId();
-  world.Step(LinkSaid{other, world.HelloOf("b"), {"ipv4:192.0.2.3:5000", ""}});
+  world.Step(LinkMessage{other, world.HelloOf("b"), {"ipv4:192.0.2.3:5000", ""}});
   world.Step(LinkClosed{other});
   world.Step(NodeForgotten{world.NextId(), {"ipv4:127.0.0.1:6000", ""}, "b"});
   CHECK(text("node_forgotten") == "by ipv4:127.0.0.1:6000");
@@ -296,7 +296,7 @@ TEST_CASE("a subscriber is notified once, replies add up, repeats change nothing
 
   CHECK(world.Reply("j", {{"0", "0", "0", "OK"}, {"0", "1", "0", "OK"}}).text == "reply success");
   CHECK(world.Reply("j", {{"0", "0", "2", "other"}}).code == 0);
-  CHECK(world.RunOf(answer.run).ranks[0].outcomes[0].code == OutcomeCode::kOk);
+  CHECK(world.RunOf(answer.run).ranks[0].outcomes[Op::kAic].code == OutcomeCode::kOk);
   const Answer bad = world.Reply(
       "j", {{"7", "0", "0", ""}, {"1", "9", "0", ""}, {"1", "0", "5", ""}, {"1", "1", "0", "OK"}});
   CHECK(bad.code == 413);
@@ -381,7 +381,8 @@ TEST_CASE("an agent that is not ready in time is left out; the others are starte
   world.Say(world.a, Ready{run});
   world.Let(world.settings().start_allowance);
   CHECK(world.RunOf(run).state == RunState::kTesting);
-  CHECK_THAT(world.RunOf(run).ranks[2].outcomes[0].detail, Contains("not ready within 60 s"));
+  CHECK_THAT(world.RunOf(run).ranks[2].outcomes[Op::kAic].detail,
+             Contains("not ready within 60 s"));
   // The agent is sent Discard, and its devices stay leased until it confirms.
   CHECK(world.Ever<ToAgent>().size() > 0);
   CHECK(world.durable().leases.size() == 4);
@@ -421,7 +422,7 @@ TEST_CASE(
   world.Step(LinkClosed{world.a});
   world.Step(LinkClosed{world.b});
   world.a = world.Attach("a");
-  CHECK(world.RunOf(run).ranks[0].outcomes[0].code == OutcomeCode::kNotRun);
+  CHECK(world.RunOf(run).ranks[0].outcomes[Op::kAic].code == OutcomeCode::kNotRun);
   CHECK(world.RunOf(run).open == 4);
   world.Let(world.RunOf(run).deadline - world.now());
   CHECK(world.RunOf(run).state == RunState::kClosed);
@@ -446,7 +447,7 @@ TEST_CASE("a rank's deadline counts from its own start") {
   world.Say(world.a, Progress{run, 0, Op::kAic, true, 0, ""});  // a repeat does not extend it
   CHECK(world.RunOf(run).ranks[0].deadline == deadline);
   world.Let(deadline - world.now());
-  CHECK(world.RunOf(run).ranks[0].outcomes[0].code == OutcomeCode::kTimeout);
+  CHECK(world.RunOf(run).ranks[0].outcomes[Op::kAic].code == OutcomeCode::kTimeout);
   CHECK(world.RunOf(run).open == 6);
 }
 

@@ -20,7 +20,7 @@ Run MakeRun(int ranks, Executor executor = Executor::kSubscriber) {
     rank.device = i / 2;
     rank.part = static_cast<std::uint32_t>(i % 2);
     rank.ops = rank.answered = OpSet(3);
-    rank.outcomes[0] = rank.outcomes[1] = {OutcomeCode::kOk, "OK", 0, 0};
+    rank.outcomes[Op::kAic] = rank.outcomes[Op::kP2p] = {OutcomeCode::kOk, "OK", 0, 0};
     run.ranks.push_back(rank);
   }
   return run;
@@ -35,23 +35,23 @@ nlohmann::json JsonOf(const std::string& text) {
 TEST_CASE("the sentence names the worst outcome") {
   Run run = MakeRun(4);
   CHECK_THAT(ResultText(run), StartsWith("stress test finish, result:{\"n-a\":{\"0\":"));
-  run.ranks[1].outcomes[1] = {OutcomeCode::kNotRun, "no", 0, 0};
+  run.ranks[1].outcomes[Op::kP2p] = {OutcomeCode::kNotRun, "no", 0, 0};
   CHECK_THAT(ResultText(run), StartsWith("stress test finish, not run on rank:[1],result:{"));
   run.cancelled = true;
   CHECK_THAT(ResultText(run), StartsWith("stress test cancelled,result:{"));
-  run.ranks[3].outcomes[0] = {OutcomeCode::kVoltageNotRestored, "", 0, 0};
-  run.ranks[2].outcomes[0] = {OutcomeCode::kTimeout, "", 0, 0};
+  run.ranks[3].outcomes[Op::kAic] = {OutcomeCode::kVoltageNotRestored, "", 0, 0};
+  run.ranks[2].outcomes[Op::kAic] = {OutcomeCode::kTimeout, "", 0, 0};
   CHECK_THAT(ResultText(run), StartsWith("stress test timeout fault, faultRank:[2 3],result:{"));
-  run.ranks[1].outcomes[0] = {OutcomeCode::kFaulty, "bit", 0, 0};
-  run.ranks[2].outcomes[1] = {OutcomeCode::kFaulty, "bit", 0, 0};
+  run.ranks[1].outcomes[Op::kAic] = {OutcomeCode::kFaulty, "bit", 0, 0};
+  run.ranks[2].outcomes[Op::kP2p] = {OutcomeCode::kFaulty, "bit", 0, 0};
   CHECK_THAT(ResultText(run),
              StartsWith("stress test find fault, isolate node:map[n-a:{} n-b:{}],result:{"));
 }
 
 TEST_CASE("keys are in text order, empty texts are left out, texts are escaped") {
   Run run = MakeRun(24);
-  run.ranks[2].outcomes[0] = {OutcomeCode::kOk, "", 0, 0};
-  run.ranks[4].outcomes[0] = {OutcomeCode::kNotRun, "a \"quoted\" \\ line\nnext\x01", 0, 0};
+  run.ranks[2].outcomes[Op::kAic] = {OutcomeCode::kOk, "", 0, 0};
+  run.ranks[4].outcomes[Op::kAic] = {OutcomeCode::kNotRun, "a \"quoted\" \\ line\nnext\x01", 0, 0};
   const std::string text = ResultText(run);
   CHECK(text.find("\"10\":") < text.find("\"2\":"));
   const nlohmann::json json = JsonOf(text);
@@ -62,7 +62,7 @@ TEST_CASE("keys are in text order, empty texts are left out, texts are escaped")
 
 TEST_CASE("a large result contains every rank that is not ok and counts the ok ranks left out") {
   Run run = MakeRun(20'000);
-  run.ranks[77].outcomes[1] = {OutcomeCode::kFaulty, "bit", 0, 0};
+  run.ranks[77].outcomes[Op::kP2p] = {OutcomeCode::kFaulty, "bit", 0, 0};
   const std::string text = ResultText(run, 200'000);
   CHECK(text.size() <= 200'000);
   CHECK_THAT(text.substr(0, 200),
@@ -73,7 +73,8 @@ TEST_CASE("a large result contains every rank that is not ok and counts the ok r
 TEST_CASE("65,536 ranks that all failed still fit") {
   Run run = MakeRun(65'536);
   for (RankTest& rank : run.ranks) {
-    rank.outcomes[0] = rank.outcomes[1] = {OutcomeCode::kTimeout, std::string(500, 'x'), 0, 0};
+    rank.outcomes[Op::kAic] =
+        rank.outcomes[Op::kP2p] = {OutcomeCode::kTimeout, std::string(500, 'x'), 0, 0};
   }
   const std::string text = ResultText(run);
   CHECK(text.size() <= kResultBytesMax);

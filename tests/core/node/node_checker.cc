@@ -11,10 +11,9 @@ OutcomeKey KeyOf(const OutcomeReport& report) { return {report.run, report.rank,
 WorkerKey KeyOf(const OutcomeKey& key) { return {key.run, key.rank}; }
 
 std::optional<Op> NextOpen(const SpooledRank& rank) {
-  for (const Op op : kAllOps) {
-    if (rank.assigned.ops.Has(op) && !rank.answered.Has(op)) return op;
-  }
-  return std::nullopt;
+  const OpSet open = rank.assigned.ops - rank.answered;
+  if (open.empty()) return std::nullopt;
+  return open.first();
 }
 
 }  // namespace
@@ -57,6 +56,7 @@ void NodeChecker::Check(const NodeEvent& event, const NodeOutput& out, Ms now) {
   now_ = now;
   ok_.reset();
   std::visit([this](const auto& one) { See(one); }, event);
+  for (const std::string& text : out.internal_errors) Fail("internal error: " + text);
   for (const SpoolRecord& record : out.records) {
     std::visit([this](const auto& one) { Keep(one); }, record);
     Apply(record, &spool_);
@@ -84,7 +84,7 @@ void NodeChecker::Restart(Ms now) {
 
 Ms NodeChecker::DeadlineOf(const OutcomeKey& key) const {
   const Assign& assign = spool_.at(key.run).assign;
-  const Ms begun = FindRank(key.run, key.rank)->begun_at[static_cast<std::size_t>(key.op)];
+  const Ms begun = FindRank(key.run, key.rank)->begun_at[key.op];
   return begun + (key.op == Op::kAic ? assign.aic_deadline : assign.p2p_deadline);
 }
 
@@ -314,8 +314,7 @@ void NodeChecker::Hear(const Ready& message) {
       continue;
     }
     Require(Answered(rank), "ready: a rank has neither worker nor outcome");
-    for (const Op op : kAllOps) {
-      if (!rank.assigned.ops.Has(op) || rank.acked.Has(op)) continue;
+    for (const Op op : rank.assigned.ops - rank.acked) {
       Require(sent_.count({message.run, rank.assigned.rank, op}) != 0, "ready before its outcomes");
     }
   }
@@ -331,7 +330,7 @@ void NodeChecker::Hear(const Outcomes& message) {
   for (const OutcomeReport& report : message.reports) {
     const SpooledRank* rank = FindRank(report.run, report.rank);
     if (rank == nullptr || !rank->answered.Has(report.op)) return Fail("outcome: not stored");
-    const Outcome& stored = rank->outcomes[static_cast<std::size_t>(report.op)];
+    const Outcome& stored = rank->outcomes[report.op];
     Require(stored.code == report.code && stored.detail == report.detail,
             "outcome: differs from the stored one");
     Require((report.started_ago >= 0) == rank->begun.Has(report.op), "outcome: start is wrong");

@@ -98,7 +98,7 @@ TEST_CASE("a refusal lists the node's devices as ranges, also with gaps or witho
     Supervisor supervisor(node, {});
     NodeOutput out;
     supervisor.Step(CoordinatorSaid{TestAssign(1, {{0, 99, Aic()}})}, 5, &out);
-    return supervisor.spooled().at(1).ranks[0].outcomes[0].detail;
+    return supervisor.spooled().at(1).ranks[0].outcomes[Op::kAic].detail;
   };
   CHECK(refusal({6, 0, 1, 2}) == "no device 99 on this node (it has 0-2,6)");
   CHECK(refusal({}) == "no device 99 on this node (it has none)");
@@ -211,7 +211,8 @@ TEST_CASE("a device is free for the next run as soon as its worker has exited") 
   rig.Begin(TestAssign(1, {{0, 0, Aic()}}));
   rig.Done(1, 0, Op::kAic);
   rig.Say(TestAssign(2, {{0, 0, Aic()}}));
-  CHECK(rig.supervisor.spooled().at(2).ranks[0].outcomes[0].detail == "device 0 is held by run 1");
+  CHECK(rig.supervisor.spooled().at(2).ranks[0].outcomes[Op::kAic].detail ==
+        "device 0 is held by run 1");
   rig.Gone(1, 0);
   CHECK(rig.Say(TestAssign(3, {{0, 0, Aic()}})) == Lines{"spool run 3", "spawn 3/0 on 0"});
 }
@@ -341,7 +342,7 @@ TEST_CASE("a spool record changes only the state it names") {
   Apply(SpoolOutcome{{1, 2, Op::kAic}, first}, &spooled);
   const Spooled before = spooled;
   CHECK(before.at(1).assign.ranks.empty());
-  CHECK(before.at(1).ranks[1].outcomes[0] == first);
+  CHECK(before.at(1).ranks[1].outcomes[Op::kAic] == first);
 
   Apply(SpoolRun{TestAssign(1, {{7, 7, Aic()}})}, &spooled);
   Apply(SpoolOutcome{{1, 2, Op::kAic}, {kOk, "", 0, 9}}, &spooled);
