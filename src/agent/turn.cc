@@ -74,6 +74,9 @@ bool Turn::StepBatch(core::Ms now) {
   batch_.emplace();
   batch_->stream = link_.stream();
   for (const core::node::NodeEvent& event : events) supervisor_.Step(event, now, &batch_->out);
+  for (const std::string& text : batch_->out.internal_errors) {
+    base::LogError("internal error: " + text);
+  }
   retry_pause_ = kCommitPauseLeast;
   give_up_at_ = now + commit_timeout_;
   Commit(now);
