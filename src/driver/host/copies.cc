@@ -222,7 +222,7 @@ class SliceTest {
              where + ", offset " + std::to_string(offset) + ": ";
     };
     if (got[(at - page) / kWord] == copy.Expected(at)) {
-      Faulty(what(at) + "a word was wrong, and right when read again");
+      Keep(&faulty_, [&] { return what(at) + "a word was wrong, and right when read again"; });
     }
     std::vector<std::size_t> wrong;  // the offsets of words that are wrong in the copy alone
     for (std::size_t i = 0; i < got.size(); ++i) {
@@ -235,11 +235,15 @@ class SliceTest {
       } else if (own_source) {
         // No other process can write to this source, and it was read back after it was written. The
         // word stays wrong, so that the peers can tell whose fault it is.
-        Faulty(what(offset) + "a word of this device's own buffer changed, " +
-               DescribeWord(in_source, expected));
+        Keep(&faulty_, [&] {
+          return what(offset) + "a word of this device's own buffer changed, " +
+                 DescribeWord(in_source, expected);
+        });
       } else {
-        NotShown(what(offset) + "the peer's own buffer holds wrong data, " +
-                 DescribeWord(in_source, expected));
+        Keep(&not_shown_, [&] {
+          return what(offset) + "the peer's own buffer holds wrong data, " +
+                 DescribeWord(in_source, expected);
+        });
       }
     }
     if (wrong.empty()) return;
@@ -249,23 +253,21 @@ class SliceTest {
       const std::uint64_t before = got[(offset - page) / kWord];
       const std::uint64_t expected = copy.Expected(offset);
       const std::uint64_t again = ReadWord(copy.At(offset));
-      const std::string text = what(offset) + DescribeWord(before, expected);
-      if (again == before) {
-        NotShown(text +
-                 "; copied again on the same core it has the same wrong value, so it is not shown "
-                 "to be a hardware fault");
-      } else {
-        Faulty(text + "; copied again on the same core it is " +
-               (again == expected ? "right" : "wrong in another way"));
-      }
+      const char* ending = again == before ? "has the same wrong value, so it is not shown to be a "
+                                             "hardware fault"
+                           : again == expected ? "is right"
+                                               : "is wrong in another way";
+      Keep(again == before ? &not_shown_ : &faulty_, [&] {
+        return what(offset) + DescribeWord(before, expected) +
+               "; copied again on the same core it " + ending;
+      });
     }
   }
 
-  void Faulty(std::string what) {
-    if (faulty_.empty()) faulty_ = std::move(what);
-  }
-  void NotShown(std::string what) {
-    if (not_shown_.empty()) not_shown_ = std::move(what);
+  // Keeps the first text only, and makes no other: every word of a buffer may be wrong.
+  template <class Fn>
+  static void Keep(std::string* first, Fn text) {
+    if (first->empty()) *first = text();
   }
 
   const Shared& shared_;
