@@ -197,10 +197,12 @@ int Finish(Client* client, std::int64_t id, bool as_json) {
 }
 
 base::Result<admin::StartRunResponse> Start(Client* client, const admin::StartRunRequest& request) {
+  const auto method = &admin::Admin::Stub::PrepareAsyncStartRun;
+  if (request.check()) return client->Call(method, request);
   const LastWords words(
       "the run may have been accepted; `assay run list --job=" + base::Shown(request.job(), 256) +
       "` shows it, and `assay run cancel RUN` cancels it");
-  return client->Call(&admin::Admin::Stub::PrepareAsyncStartRun, request);
+  return client->Call(method, request);
 }
 
 // Waits for the run and prints its results. Returns the exit status.
