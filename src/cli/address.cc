@@ -1,10 +1,24 @@
 #include "cli/address.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <string_view>
 
 #include "base/text.h"
 
 namespace assay::cli {
+namespace {
+
+// Whether gRPC knows the scheme of the URI.
+bool IsGrpcUri(std::string_view coordinator) {
+  constexpr std::array<std::string_view, 5> kSchemes = {
+      "dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:"};
+  return std::any_of(kSchemes.begin(), kSchemes.end(),
+                     [&](std::string_view scheme) { return coordinator.starts_with(scheme); });
+}
+
+}  // namespace
 
 std::string CoordinatorAddress(const std::string& coordinator) {
   const std::size_t colon = coordinator.rfind(':');
@@ -17,7 +31,11 @@ std::string CoordinatorAddress(const std::string& coordinator) {
 }
 
 std::string AddressProblem(const std::string& coordinator) {
-  if (coordinator.find('/') != std::string::npos) return "";  // a gRPC URI
+  if (coordinator.find('/') != std::string::npos) {
+    if (IsGrpcUri(coordinator)) return "";
+    return base::Quoted(coordinator) +
+           " is not HOST:PORT; it is the coordinator's host and port, for example head:8899";
+  }
   const std::string address = CoordinatorAddress(coordinator);
   const std::size_t colon = address.rfind(':');
   if (colon == 0) return base::Quoted(coordinator) + " has no host; write HOST:PORT";

@@ -2,15 +2,25 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/text.h"
+#include "cli/interrupt.h"
 
 namespace assay::cli {
 namespace {
 
 // Larger than a job of 65,536 ranks or a page of results.
 constexpr int kReceiveBytesMax = 64 << 20;
+// How long one attempt to connect again may take. The kernel sends its second packet after one
+// second, so a machine that is back gets a packet in every second.
+constexpr int kConnectAgainMs = 2000;
+// How often a call checks whether a signal has arrived.
+constexpr std::chrono::milliseconds kLook{50};
+// How long a call continues after a signal: most coordinators answer meanwhile, and then the
+// command can tell what was done.
+constexpr std::chrono::milliseconds kAnswerWait{500};
 
 base::Code CodeOf(grpc::StatusCode code) {
   switch (code) {
@@ -38,8 +48,11 @@ void ClientFlags::Declare(flags::Flags* flags, const std::string& json_help) {
       .Switch("json", &json, json_help);
 }
 
-std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
+std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address, bool again) {
   grpc::ChannelArguments arguments;
+  // Without its own pool the channel shares the connection, and its back-off, of an earlier one.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  if (again) arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectAgainMs);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // the coordinator is not behind a proxy
   arguments.SetMaxReceiveMessageSize(kReceiveBytesMax);
   arguments.SetMaxSendMessageSize(kReceiveBytesMax);
@@ -50,12 +63,45 @@ std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
-Client::Client(const std::string& coordinator)
-    : address_(CoordinatorAddress(coordinator)),
-      stub_(admin::Admin::NewStub(ChannelTo(address_))) {}
+Client::Client(const std::string& coordinator) : address_(CoordinatorAddress(coordinator)) {}
+
+Client::~Client() { queue_.Shutdown(); }
 
 void Client::Prepare(grpc::ClientContext* context) {
+  if (!stub_) stub_ = admin::Admin::NewStub(ChannelTo(address_, again_));
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kDeadlineSeconds));
+}
+
+bool Client::Await(grpc::ClientContext* context) {
+  const LastWords words("coordinator " + base::Shown(address_) +
+                        " has not answered; a change that was requested may still take effect");
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point cancel_at = Clock::time_point::max();
+  bool cancelled = false;
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_.AsyncNext(&tag, &ok, std::chrono::system_clock::now() + kLook) ==
+         grpc::CompletionQueue::TIMEOUT) {
+    if (cancelled || !Interrupted()) continue;
+    cancel_at = std::min(cancel_at, Clock::now() + kAnswerWait);
+    if (Clock::now() < cancel_at) continue;
+    context->TryCancel();
+    cancelled = true;
+  }
+  return cancelled;
+}
+
+base::Status Client::Failed(const grpc::Status& status, bool cancelled) {
+  if (cancelled && status.error_code() == grpc::StatusCode::CANCELLED) {
+    return base::UnavailableError("interrupted; coordinator " + base::Shown(address_) +
+                                  " has not answered");
+  }
+  base::Status explained = ExplainCall(address_, status);
+  if (explained.code() == base::Code::kUnavailable) {
+    stub_.reset();
+    again_ = true;
+  }
+  return explained;
 }
 
 base::Status ExplainCall(const std::string& address, const grpc::Status& status) {

@@ -1,5 +1,5 @@
-// The commands' connection to the coordinator: one channel, blocking calls with a deadline, errors
-// with texts that tell the user what to do.
+// The commands' connection to the coordinator: one channel, calls that end at a deadline or at a
+// signal, errors with texts that tell the user what to do.
 //
 // Thread safety: none; the one thread of a command uses it.
 #pragma once
@@ -29,8 +29,11 @@ inline constexpr std::size_t kRequestBytesMax = (std::size_t{16} << 20) - (std::
 // Deadline of a call.
 inline constexpr int kDeadlineSeconds = 60;
 
-// Makes the channel of a command. `address` comes from CoordinatorAddress().
-std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address);
+// Makes a channel with its own connection. `address` comes from CoordinatorAddress().
+//
+// Take a new channel for the first call after a lost connection, with `again`: it connects at once.
+// gRPC's own reconnection waits for its back-off, and proceeds only while some thread polls.
+std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address, bool again = false);
 // Converts the status of a failed call into an error for the user. Its text is the coordinator's
 // own, or names the address that does not answer (kUnavailable).
 base::Status ExplainCall(const std::string& address, const grpc::Status& status);
@@ -38,30 +41,44 @@ base::Status ExplainCall(const std::string& address, const grpc::Status& status)
 class Client {
  public:
   explicit Client(const std::string& coordinator);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
 
-  // `call` is a method of the stub, e.g. &admin::Admin::Stub::ListJobs.
   template <class Request, class Response>
-  base::Result<Response> Call(grpc::Status (admin::Admin::Stub::*call)(grpc::ClientContext*,
-                                                                       const Request&, Response*),
-                              const Request& request);
+  using Method = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> (admin::Admin::Stub::*)(
+      grpc::ClientContext*, const Request&, grpc::CompletionQueue*);
+
+  // `method` prepares the call, e.g. &admin::Admin::Stub::PrepareAsyncListJobs. If a caught
+  // signal waits (cli/interrupt.h), a call that is not answered soon ends with kUnavailable and the
+  // text "interrupted ...".
+  template <class Request, class Response>
+  base::Result<Response> Call(Method<Request, Response> method, const Request& request);
 
  private:
-  static void Prepare(grpc::ClientContext* context);
+  // Makes the stub if there is none.
+  void Prepare(grpc::ClientContext* context);
+  // Waits for the end of the call. Returns whether a signal cancelled it.
+  bool Await(grpc::ClientContext* context);
+  base::Status Failed(const grpc::Status& status, bool cancelled);
 
   const std::string address_;
+  bool again_ = false;  // the last connection was lost or not made
   std::unique_ptr<admin::Admin::Stub> stub_;
+  grpc::CompletionQueue queue_;  // holds at most one call
 };
 
 template <class Request, class Response>
-base::Result<Response> Client::Call(grpc::Status (admin::Admin::Stub::*call)(grpc::ClientContext*,
-                                                                             const Request&,
-                                                                             Response*),
-                                    const Request& request) {
+base::Result<Response> Client::Call(Method<Request, Response> method, const Request& request) {
   grpc::ClientContext context;
   Prepare(&context);
   Response response;
-  const grpc::Status status = (stub_.get()->*call)(&context, request, &response);
-  if (!status.ok()) return ExplainCall(address_, status);
+  grpc::Status status;
+  const auto reader = (stub_.get()->*method)(&context, request, &queue_);
+  reader->StartCall();
+  reader->Finish(&response, &status, this);
+  const bool cancelled = Await(&context);
+  if (!status.ok()) return Failed(status, cancelled);
   return response;
 }
 

@@ -1,12 +1,13 @@
 #include "cli/dispatch.h"
 
-#include <algorithm>
-#include <iostream>
+#include <string>
 
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/nearest.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
 
 namespace assay::cli {
 namespace {
@@ -27,25 +28,24 @@ int UnknownCommand(const Args& args) {
       of_group += (of_group.empty() ? "" : ", ") + path.substr(path.find(' ') + 1);
   }
   if (!near) near = flags::Nearest(args[0], groups);
-  std::cerr << "assay: ";
   if (!of_group.empty() && args.size() == 1) {
-    std::cerr << args[0] << ": a command is missing: " << of_group;
+    Say("assay", args[0] + ": a command is missing: " + of_group);
   } else {
-    std::cerr << "unknown command " << base::Quoted(said);
-    if (near) std::cerr << "; did you mean " << *near << "?";
+    Say("assay",
+        "unknown command " + base::Quoted(said) + (near ? "; did you mean " + *near + "?" : ""));
   }
-  std::cerr << "\n`assay --help` lists the commands\n";
+  Tell("`assay --help` lists the commands");
   return flags::kExitFailed;
 }
 
 int Run(Args args, RunRoles run_roles) {
   if (args.empty()) {
-    std::cerr << "assay: a role (--role=coordinator, --role=agent) or a command is missing\n"
-                 "`assay --help` lists them\n";
+    Say("assay", "a role (--role=coordinator, --role=agent) or a command is missing");
+    Tell("`assay --help` lists them");
     return flags::kExitFailed;
   }
   if (args[0] == "--version") {
-    std::cout << "assay " << base::Version() << '\n';
+    Print("assay " + std::string(base::Version()) + "\n");
     return flags::kExitOk;
   }
   if (args[0] == "help" && args.size() == 1) args[0] = "--help";
@@ -57,6 +57,7 @@ int Run(Args args, RunRoles run_roles) {
     if (args.size() < words || args[0] != path.substr(0, space)) continue;
     if (words == 2 && args[1] != path.substr(space + 1)) continue;
     args.erase(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(words));
+    EndOnSignals("assay " + path);
     return command.run(std::move(args));
   }
   return UnknownCommand(args);
@@ -66,9 +67,8 @@ int Run(Args args, RunRoles run_roles) {
 
 int Dispatch(Args args, RunRoles run_roles) {
   const int status = Run(std::move(args), run_roles);
-  std::cout.flush();
-  if (std::cout.good()) return status;
-  std::cerr << "assay: the output could not be written to standard output\n";
+  if (FlushOutput()) return status;
+  Say("assay", "the output could not be written to standard output");
   return status == flags::kExitOk ? flags::kExitFailed : status;
 }
 

@@ -18,7 +18,8 @@ constexpr char kApplyDetails[] =
     "{\"status\":\"initializing\"}; the job is pending until it is applied with a complete one.\n\n"
     "Applying a job again replaces its data. The rank table of a job under test cannot change\n"
     "until the test ends.\n\n"
-    "Exit status: 0 applied, 1 refused or coordinator not reached, 75 the table is not ready.\n\n"
+    "Exit status: 0 applied, 1 refused or coordinator not reached, 75 the table is not ready,\n"
+    "128 + N ended by signal N (130: Ctrl-C).\n\n"
     "Examples:\n"
     "  assay job apply train-7 --rank-table hccl.json --framework pytorch\n"
     "  echo '{\"status\":\"initializing\"}' | assay job apply train-8 --rank-table -";
@@ -27,7 +28,7 @@ const std::vector<std::string> kStates = {"pending", "running", "complete", "fai
 
 void PrintWarnings(const std::string& command, const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
-    std::cerr << command << ": warning: " << base::Shown(warning, 1000) << '\n';
+    Say(command, "warning: " + base::Shown(warning, 1000));
   }
 }
 
@@ -112,7 +113,7 @@ int JobApply(Args args) {
     return Fail(command, base::InvalidError(problem));
   }
   const auto response =
-      Client(client_flags.coordinator).Call(&admin::Admin::Stub::ApplyJob, request);
+      Client(client_flags.coordinator).Call(&admin::Admin::Stub::PrepareAsyncApplyJob, request);
   if (!response.ok()) {
     const bool not_ready = initializing || reading.verdict == rank_table::TableVerdict::kNotReady;
     const int status = Fail(command, response.status());
@@ -127,14 +128,11 @@ int JobApply(Args args) {
         std::vector<std::string>(response->warnings().begin(), response->warnings().end());
     PrintJson(json);
   } else {
-    std::cout << "job " << base::Shown(id) << (response->changed() ? " applied" : " unchanged")
-              << ": "
-              << base::Count(static_cast<std::size_t>(response->job().rank_count()), "rank",
-                             "ranks")
-              << " on "
-              << base::Count(static_cast<std::size_t>(response->job().node_count()), "node",
-                             "nodes")
-              << ", " << response->job().state() << '\n';
+    const admin::Job& job = response->job();
+    Print("job " + base::Shown(id) + (response->changed() ? " applied: " : " unchanged: ") +
+          base::Count(static_cast<std::size_t>(job.rank_count()), "rank", "ranks") + " on " +
+          base::Count(static_cast<std::size_t>(job.node_count()), "node", "nodes") + ", " +
+          base::Shown(job.state()) + "\n");
   }
   return flags::kExitOk;
 }
@@ -151,7 +149,8 @@ int JobStatus(Args args) {
       "with its number and does not affect the others. If the connection to the coordinator is\n"
       "lost, the command ends and reports from which line on the result is unknown.\n\n"
       "Exit status: 0 set (also if the state was the same before), 1 refused or coordinator not\n"
-      "reached; with --stdin 1 also if a single line failed.\n\n"
+      "reached, 128 + N ended by signal N (130: Ctrl-C). With --stdin 1 also if a single line\n"
+      "failed, and if a signal ended the command, which first reports what was done.\n\n"
       "JSON: {\"id\", \"state\"}; with --stdin {\"set\": 2, \"unchanged\": 0, \"failed\": 0}, and\n"
       "\"unknown_from_line\" if the connection was lost\n\n"
       "Examples:\n"
@@ -173,7 +172,7 @@ int JobStatus(Args args) {
   request.set_id(id);
   request.set_state(state);
   const auto response =
-      Client(client_flags.coordinator).Call(&admin::Admin::Stub::SetJobState, request);
+      Client(client_flags.coordinator).Call(&admin::Admin::Stub::PrepareAsyncSetJobState, request);
   if (!response.ok()) return Fail(command, response.status());
   if (client_flags.json) PrintJson(Json{{"id", id}, {"state", state}});
   return flags::kExitOk;
@@ -187,21 +186,22 @@ int JobDelete(Args args) {
       command, "Delete a job. Its results stay in the database.",
       "A job under test cannot be deleted; cancel the run first. A job whose file is still\n"
       "in the jobs directory is applied again when that file changes.\n\n"
-      "Exit status: 0 deleted, 1 refused or coordinator not reached.");
+      "Exit status: 0 deleted, 1 refused or coordinator not reached, 128 + N ended by signal N\n"
+      "(130: Ctrl-C).");
   client_flags.Declare(&flags);
   flags.Positional("ID", &id, "the job");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   admin::DeleteJobRequest request;
   request.set_id(id);
   const auto response =
-      Client(client_flags.coordinator).Call(&admin::Admin::Stub::DeleteJob, request);
+      Client(client_flags.coordinator).Call(&admin::Admin::Stub::PrepareAsyncDeleteJob, request);
   if (!response.ok()) return Fail(command, response.status());
   if (client_flags.json) {
     Json json{{"id", id}, {"deleted", true}};
     if (!response->note().empty()) json["note"] = response->note();
     PrintJson(json);
   } else if (!response->note().empty()) {
-    std::cerr << command << ": " << response->note() << "\n";
+    Say(command, response->note());
   }
   return flags::kExitOk;
 }
@@ -220,7 +220,7 @@ int JobList(Args args) {
   admin::ListJobsRequest request;
   request.set_limit(kPage);
   while (true) {
-    const auto page = client.Call(&admin::Admin::Stub::ListJobs, request);
+    const auto page = client.Call(&admin::Admin::Stub::PrepareAsyncListJobs, request);
     if (!page.ok()) return Fail(command, page.status());
     for (const admin::Job& job : page->jobs()) {
       json.push_back(JobJson(job));
@@ -232,7 +232,7 @@ int JobList(Args args) {
   if (client_flags.json) {
     PrintJson(json);
   } else {
-    std::cout << table.Text();
+    Print(table.Text());
   }
   return flags::kExitOk;
 }
@@ -249,7 +249,8 @@ int JobShow(Args args) {
   if (const auto status = flags.Parse(std::move(args))) return *status;
   admin::GetJobRequest request;
   request.set_id(id);
-  const auto job = Client(client_flags.coordinator).Call(&admin::Admin::Stub::GetJob, request);
+  const auto job =
+      Client(client_flags.coordinator).Call(&admin::Admin::Stub::PrepareAsyncGetJob, request);
   if (!job.ok()) return Fail(command, job.status());
   if (client_flags.json) {
     Json json = JobJson(*job);
@@ -259,14 +260,14 @@ int JobShow(Args args) {
   }
   Table head = JobTable();
   head.Add(JobCells(*job));
-  std::cout << head.Text();
+  Print(head.Text());
   if (job->ranks().empty()) return flags::kExitOk;
   Table ranks({{"RANK", Table::Align::kRight}, {"NODE"}, {"DEVICE", Table::Align::kRight}});
   for (const admin::Rank& rank : job->ranks()) {
     ranks.Add({std::to_string(rank.rank()), rank.node(),
                rank.device() < 0 ? "-" : std::to_string(rank.device())});
   }
-  std::cout << '\n' << ranks.Text();
+  Print("\n" + ranks.Text());
   return flags::kExitOk;
 }
 
@@ -293,13 +294,13 @@ int JobCheck(Args args) {
                    {"warnings", reading.table.warnings},
                    {"error", reading.error}});
   } else if (reading.accepted()) {
-    std::cout << VerdictName(reading.verdict) << ": "
-              << base::Count(reading.table.ranks.size(), "rank", "ranks") << " on "
-              << base::Count(reading.table.nodes.size(), "node", "nodes") << '\n';
+    Print(std::string(VerdictName(reading.verdict)) + ": " +
+          base::Count(reading.table.ranks.size(), "rank", "ranks") + " on " +
+          base::Count(reading.table.nodes.size(), "node", "nodes") + "\n");
   }
   PrintWarnings(command, reading.table.warnings);
   if (reading.accepted()) return flags::kExitOk;
-  if (!as_json) std::cerr << command << ": " << reading.error << '\n';
+  if (!as_json) Say(command, reading.error);
   return reading.verdict == rank_table::TableVerdict::kNotReady ? kExitNotReady
                                                                 : flags::kExitFailed;
 }

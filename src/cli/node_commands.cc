@@ -16,8 +16,9 @@ int NodeList(Args args) {
       "while no test holds it.");
   client_flags.Declare(&flags);
   if (const auto status = flags.Parse(std::move(args))) return *status;
-  const auto response = Client(client_flags.coordinator)
-                            .Call(&admin::Admin::Stub::ListNodes, admin::ListNodesRequest());
+  const auto response =
+      Client(client_flags.coordinator)
+          .Call(&admin::Admin::Stub::PrepareAsyncListNodes, admin::ListNodesRequest());
   if (!response.ok()) return Fail(command, response.status());
   Json json = Json::array();
   using A = Table::Align;
@@ -40,7 +41,7 @@ int NodeList(Args args) {
   if (client_flags.json) {
     PrintJson(json);
   } else {
-    std::cout << table.Text();
+    Print(table.Text());
   }
   return flags::kExitOk;
 }
@@ -53,14 +54,15 @@ int NodeForget(Args args) {
       command, "Forget a node that will not come back.",
       "Its results stay in the database. The coordinator refuses while the node's agent is\n"
       "attached or an open run waits for it.\n\n"
-      "Exit status: 0 forgotten, 1 refused or coordinator not reached.");
+      "Exit status: 0 forgotten, 1 refused or coordinator not reached, 128 + N ended by signal N\n"
+      "(130: Ctrl-C).");
   client_flags.Declare(&flags);
   flags.Positional("NAME", &name, "the node, as `assay node list` shows it");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   admin::ForgetNodeRequest request;
   request.set_name(name);
   const auto response =
-      Client(client_flags.coordinator).Call(&admin::Admin::Stub::ForgetNode, request);
+      Client(client_flags.coordinator).Call(&admin::Admin::Stub::PrepareAsyncForgetNode, request);
   if (!response.ok()) return Fail(command, response.status());
   if (client_flags.json) PrintJson(Json{{"name", name}, {"forgotten", true}});
   return flags::kExitOk;

@@ -1,5 +1,8 @@
 #include "cli/output.h"
 
+#include <iostream>
+
+#include "base/text.h"
 #include "core/op.h"
 
 namespace assay::cli {
@@ -9,7 +12,59 @@ Json RankJson(std::int32_t rank, const std::string& node, std::int32_t device) {
   return Json{{"rank", rank}, {"node", node}, {"device", device}};
 }
 
+// As Visible(), and a newline is a control character as well.
+std::string VisibleLine(std::string_view text) { return base::Shown(text, std::string::npos); }
+
 }  // namespace
+
+std::string Visible(std::string_view text) {
+  std::string visible;
+  std::size_t copied = 0;  // the bytes of `text` that `visible` has
+  for (std::size_t i = 0; i < text.size();) {
+    const std::string_view rest = text.substr(i);
+    const int length = base::Utf8Length(rest);
+    const std::size_t bytes = length <= 0 ? 1 : static_cast<std::size_t>(length);
+    if (rest[0] != '\n' && (length <= 0 || base::IsControl(rest))) {
+      visible += text.substr(copied, i - copied);
+      visible += VisibleLine(rest.substr(0, bytes));
+      copied = i + bytes;
+    }
+    i += bytes;
+  }
+  visible += text.substr(copied);
+  return visible;
+}
+
+void Print(std::string_view text) { std::cout << Visible(text); }
+
+std::string JsonText(const Json& json, int indent) {
+  // Text from outside, such as a file name, may not be UTF-8. Invalid bytes are replaced; without
+  // `replace`, dump() would throw. The escapes that Visible() writes are those of JSON: control
+  // characters are in strings only, and are of no more than 16 bits.
+  return Visible(json.dump(indent, ' ', false, Json::error_handler_t::replace));
+}
+
+void PrintJson(const Json& json) { std::cout << JsonText(json, 2) << '\n'; }
+
+bool FlushOutput() {
+  std::cout.flush();
+  return std::cout.good();
+}
+
+void Tell(std::string_view text) { std::cerr << VisibleLine(text) + '\n'; }
+
+void Say(const std::string& command, std::string_view text) {
+  Tell(command + ": " + std::string(text));
+}
+
+int Fail(const std::string& command, const base::Status& status) {
+  Say(command, status.text());
+  return flags::kExitFailed;
+}
+
+void Ask(std::string_view text) { std::cerr << VisibleLine(text) << std::flush; }
+
+void Redraw(std::string_view text) { std::cerr << "\r\x1b[K" + VisibleLine(text) << std::flush; }
 
 Json RanksJson(const rank_table::RankTable& table) {
   Json ranks = Json::array();

@@ -21,7 +21,7 @@ base::Result<RunResults> ReadRun(Client* client, std::int64_t run) {
   request.set_results(true);
   request.set_limit(kRanksPerPage);
   while (true) {
-    auto page = client->Call(&admin::Admin::Stub::GetRun, request);
+    auto page = client->Call(&admin::Admin::Stub::PrepareAsyncGetRun, request);
     if (!page.ok()) return page.status();
     read.run = page->run();
     for (admin::Result& result : *page->mutable_results()) {

@@ -65,7 +65,7 @@ int RunList(Args args) {
   request.set_job(job);
   while (limit > 0) {
     request.set_limit(static_cast<std::int32_t>(std::min<std::int64_t>(limit, 1000)));
-    const auto page = client.Call(&admin::Admin::Stub::ListRuns, request);
+    const auto page = client.Call(&admin::Admin::Stub::PrepareAsyncListRuns, request);
     if (!page.ok()) return Fail(command, page.status());
     for (const admin::Run& run : page->runs()) {
       json.push_back(RunJson(run));
@@ -78,7 +78,7 @@ int RunList(Args args) {
   if (client_flags.json) {
     PrintJson(json);
   } else {
-    std::cout << table.Text();
+    Print(table.Text());
   }
   return flags::kExitOk;
 }
@@ -106,7 +106,7 @@ int RunShow(Args args) {
   }
   Table head = RunTable();
   head.Add(RunCells(shown->run));
-  std::cout << head.Text() << '\n' << ResultTable(shown->results).Text();
+  Print(head.Text() + "\n" + ResultTable(shown->results).Text());
   return flags::kExitOk;
 }
 
@@ -120,7 +120,7 @@ int RunCancel(Args args) {
       "training agent inside the job cannot be killed: the run waits for its answer. Answers that\n"
       "arrive still count.\n\n"
       "Exit status: 0 requested (the run may still be `cancelling`), 1 refused or coordinator not\n"
-      "reached.");
+      "reached, 128 + N ended by signal N (130: Ctrl-C).");
   client_flags.Declare(&flags);
   flags.Positional("RUN", &text, "number of the run");
   if (const auto status = flags.Parse(std::move(args))) return *status;
@@ -129,12 +129,12 @@ int RunCancel(Args args) {
   admin::CancelRunRequest request;
   request.set_run(*run);
   const auto response =
-      Client(client_flags.coordinator).Call(&admin::Admin::Stub::CancelRun, request);
+      Client(client_flags.coordinator).Call(&admin::Admin::Stub::PrepareAsyncCancelRun, request);
   if (!response.ok()) return Fail(command, response.status());
   if (client_flags.json) {
     PrintJson(Json{{"run", *run}, {"state", response->state()}});
   } else {
-    std::cout << "run " << *run << ": " << response->state() << '\n';
+    Print("run " + std::to_string(*run) + ": " + base::Shown(response->state()) + "\n");
   }
   return flags::kExitOk;
 }

@@ -48,21 +48,26 @@ class StateSetter {
   StateSetter(std::string command, const std::string& coordinator)
       : command_(std::move(command)), client_(coordinator) {}
 
-  // Returns false if a call failed, for example because the coordinator cannot be reached. The
-  // error has been reported.
+  // Returns false if a call failed, for example because the coordinator cannot be reached, or a
+  // signal has arrived. Which lines were not sent has been reported.
   bool Set(const std::vector<StateLine>& lines) {
     for (std::size_t begin = 0; begin < lines.size(); begin += kCallLinesMax) {
+      if (Interrupted()) {
+        Say("interrupted; the lines from line " + std::to_string(lines[begin].number) +
+            " on were not sent");
+        return false;
+      }
       const std::size_t end = std::min(lines.size(), begin + kCallLinesMax);
       if (!SetSome(&lines[begin], end - begin)) return false;
     }
     return true;
   }
-  void Say(const std::string& text) const { std::cerr << command_ << ": " << text << '\n'; }
+  void Say(const std::string& text) const { cli::Say(command_, text); }
   int Finish(bool as_json, bool whole) const {
     if (as_json) {
       Json json{{"set", set_}, {"unchanged", unchanged_}, {"failed", failed_}};
       if (unknown_from_ != 0) json["unknown_from_line"] = unknown_from_;
-      std::cout << json.dump() << '\n';  // a single line, always the last one
+      Print(JsonText(json, -1) + "\n");  // a single line, always the last one
     } else {
       Say(std::to_string(set_) + " set, " + std::to_string(unchanged_) + " unchanged, " +
           std::to_string(failed_) + " failed");
@@ -101,12 +106,12 @@ class StateSetter {
   base::Status Send(const admin::SetJobStatesRequest& request, const std::vector<std::size_t>& sent,
                     std::map<std::size_t, std::string>* problems) {
     const auto until = std::chrono::steady_clock::now() + kOverloadPatience;
-    auto response = client_.Call(&admin::Admin::Stub::SetJobStates, request);
+    auto response = client_.Call(&admin::Admin::Stub::PrepareAsyncSetJobStates, request);
     // kExhausted refuses the whole call: no line of it was applied.
     while (response.status().code() == base::Code::kExhausted &&
-           std::chrono::steady_clock::now() < until && Interrupts() == 0) {
+           std::chrono::steady_clock::now() < until && !Interrupted()) {
       std::this_thread::sleep_for(kOverloadPause);
-      response = client_.Call(&admin::Admin::Stub::SetJobStates, request);
+      response = client_.Call(&admin::Admin::Stub::PrepareAsyncSetJobStates, request);
     }
     if (!response.ok()) return response.status();
     set_ += response->set();
@@ -162,7 +167,7 @@ int SetStatesFromInput(const std::string& command, const ClientFlags& client_fla
   std::vector<Line> lines;
   std::vector<StateLine> wanted;
   while (!reader.ended()) {
-    if (Interrupts() != 0) {
+    if (Interrupted()) {
       setter.Say("interrupted; the lines read so far have been processed");
       return setter.Finish(client_flags.json, false);
     }

@@ -1,3 +1,4 @@
+#include <poll.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr char kCommand[] = "assay stress";
 constexpr auto kPoll = std::chrono::milliseconds(250);
+constexpr int kLookMs = 100;  // how often a question to the user checks for Ctrl-C
 
 constexpr char kDetails[] =
     "Runs the test ops on the devices of a job and waits for the result. The executor is chosen\n"
@@ -28,9 +30,9 @@ constexpr char kDetails[] =
     "  3  a rank did not answer before its deadline\n"
     "  5  an op could not run\n"
     "  1  usage, connection or refusal\n\n"
-    "Ctrl-C asks whether to cancel the run or leave it (then the status is 1). The run continues\n"
-    "without this command and across restarts of the coordinator; `assay run show RUN` prints its\n"
-    "results.\n\n"
+    "Ctrl-C asks whether to cancel the run or leave it (then the status is 1). SIGTERM, SIGHUP\n"
+    "and SIGQUIT leave it (128 + the signal's number). The run continues without this command and\n"
+    "across restarts of the coordinator; `assay run show RUN` prints its results.\n\n"
     "JSON: as `assay run show --json`; with --check or --detach:\n"
     "{\"run\": 7, \"executor\": \"agent\", \"ops\": [...], \"plan\": [{\"node\", \"executor\", "
     "\"ranks\", \"devices\"}]}\n\n"
@@ -53,19 +55,19 @@ class ProgressLine {
     if (!bad.empty()) text += ", " + bad;
     if (terminal_) {
       text += ", " + Elapsed();
-      std::cerr << "\r\x1b[K" << base::Shown(text, 200) << std::flush;
+      Redraw(base::Shown(text, 200));
       open_ = true;
     } else if (text != last_) {
-      std::cerr << text << '\n';
+      Tell(text);
       last_ = text;
     }
   }
   void Say(const std::string& text) {
     Close();
-    std::cerr << text << '\n';
+    Tell(text);
   }
   void Close() {
-    if (open_) std::cerr << '\n';
+    if (open_) Tell("");
     open_ = false;
   }
 
@@ -109,35 +111,44 @@ void PrintPlan(const admin::StartRunResponse& started) {
     }
     table.Add({node.node(), node.executor(), std::to_string(node.ranks_size()), devices});
   }
-  std::cout << table.Text();
+  Print(table.Text());
+}
+
+std::string HowToCancel(std::int64_t run) {
+  const std::string number = std::to_string(run);
+  return "run " + number + " continues; `assay run cancel " + number + "` cancels it";
 }
 
 // Asks the user what to do after Ctrl-C. Returns false if the command is to exit and leave the run
 // running.
 bool AskWhatNow(Client* client, std::int64_t run, ProgressLine* line) {
-  const std::string how = "`assay run cancel " + std::to_string(run) + "` cancels it";
+  TakeInterrupt();
   line->Close();
   if (isatty(STDIN_FILENO) != 1) {
-    line->Say("run " + std::to_string(run) + " continues; " + how);
+    line->Say(HowToCancel(run));
     return false;
   }
   char answer = '?';
   while (answer != 'c' && answer != 'l' && answer != 'w') {
-    std::cerr << "[c]ancel run " << run << ", [l]eave it running, or [w]ait? " << std::flush;
+    Ask("[c]ancel run " + std::to_string(run) + ", [l]eave it running, or [w]ait? ");
+    pollfd wait{STDIN_FILENO, POLLIN, 0};
+    while (!Interrupted() && poll(&wait, 1, kLookMs) <= 0) {
+    }
     char typed[64] = {};
     // The end of input and another Ctrl-C mean "leave".
-    answer = read(STDIN_FILENO, typed, sizeof typed - 1) > 0 ? typed[0] : 'l';
+    const bool given = !Interrupted() && read(STDIN_FILENO, typed, sizeof typed - 1) > 0;
+    answer = given ? typed[0] : 'l';
   }
   if (answer == 'w') return true;
   if (answer == 'c') {
     admin::CancelRunRequest request;
     request.set_run(run);
-    const auto response = client->Call(&admin::Admin::Stub::CancelRun, request);
+    const auto response = client->Call(&admin::Admin::Stub::PrepareAsyncCancelRun, request);
     line->Say(response.ok() ? "run " + std::to_string(run) + ": " + response->state()
                             : response.status().text());
     return true;
   }
-  line->Say("run " + std::to_string(run) + " continues; " + how);
+  line->Say(HowToCancel(run));
   return false;
 }
 
@@ -145,10 +156,9 @@ bool AskWhatNow(Client* client, std::int64_t run, ProgressLine* line) {
 base::Result<std::optional<admin::Run>> Await(Client* client, std::int64_t id, ProgressLine* line) {
   admin::GetRunRequest request;
   request.set_run(id);
-  int interrupts = 0;
   bool away = false;
   while (true) {
-    const auto response = client->Call(&admin::Admin::Stub::GetRun, request);
+    const auto response = client->Call(&admin::Admin::Stub::PrepareAsyncGetRun, request);
     if (response.ok()) {
       if (away) line->Say("the coordinator is back");
       away = false;
@@ -156,16 +166,13 @@ base::Result<std::optional<admin::Run>> Await(Client* client, std::int64_t id, P
       if (response->run().ended_ms() != 0) return std::optional(response->run());
     } else if (response.status().code() != base::Code::kUnavailable) {
       return response.status();
-    } else if (!away) {
+    } else if (!away && !Interrupted()) {
       // The coordinator may be restarting. The run continues, so keep waiting.
       line->Say(response.status().text() + "; waiting for it, run " + std::to_string(id) +
                 " continues");
       away = true;
     }
-    if (Interrupts() > interrupts) {
-      if (!AskWhatNow(client, id, line)) return std::optional<admin::Run>();
-      interrupts = Interrupts();
-    }
+    if (Interrupted() && !AskWhatNow(client, id, line)) return std::optional<admin::Run>();
     std::this_thread::sleep_for(kPoll);
   }
 }
@@ -181,11 +188,38 @@ int Finish(Client* client, std::int64_t id, bool as_json) {
   for (const admin::Result& result : read->results) {
     if (result.code() != 0) bad.push_back(result);
   }
-  if (!bad.empty()) std::cout << ResultTable(bad).Text() << '\n';
+  if (!bad.empty()) Print(ResultTable(bad).Text() + "\n");
   const std::string not_ok = NotOkText(read->run);
-  std::cout << "run " << id << ": " << read->run.by_code(0) << " of " << read->run.expected()
-            << " outcomes ok" << (not_ok.empty() ? "" : ", " + not_ok) << '\n';
+  Print("run " + std::to_string(id) + ": " + std::to_string(read->run.by_code(0)) + " of " +
+        std::to_string(read->run.expected()) + " outcomes ok" +
+        (not_ok.empty() ? "" : ", " + not_ok) + "\n");
   return StressExit(read->run);
+}
+
+base::Result<admin::StartRunResponse> Start(Client* client, const admin::StartRunRequest& request) {
+  const auto method = &admin::Admin::Stub::PrepareAsyncStartRun;
+  if (request.check()) return client->Call(method, request);
+  const LastWords words(
+      "the run may have been accepted; `assay run list --job=" + base::Shown(request.job(), 256) +
+      "` shows it, and `assay run cancel RUN` cancels it");
+  return client->Call(method, request);
+}
+
+// Waits for the run and prints its results. Returns the exit status.
+int Wait(Client* client, std::int64_t run, bool as_json) {
+  ProgressLine line(as_json && isatty(STDERR_FILENO) != 1);
+  {
+    const LastWords words(HowToCancel(run));
+    CatchInterrupts();
+    const auto ended = Await(client, run, &line);
+    line.Close();
+    if (!ended.ok()) return Fail(kCommand, ended.status());
+    if (!ended->has_value()) return flags::kExitFailed;
+  }
+  const LastWords words("run " + std::to_string(run) + " has ended; `assay run show " +
+                        std::to_string(run) + "` prints its results");
+  EndOnSignals(kCommand);
+  return Finish(client, run, as_json);
 }
 
 }  // namespace
@@ -211,7 +245,7 @@ int Stress(Args args) {
   for (const std::string& op : ops) request.add_ops(op);
   for (const std::string& node : nodes) request.add_nodes(node);
   Client client(client_flags.coordinator);
-  const auto started = client.Call(&admin::Admin::Stub::StartRun, request);
+  const auto started = Start(&client, request);
   if (!started.ok()) return Fail(kCommand, started.status());
   if (check || detach) {
     if (client_flags.json) {
@@ -219,17 +253,11 @@ int Stress(Args args) {
     } else if (check) {
       PrintPlan(*started);
     } else {
-      std::cout << "run " << started->run() << '\n';
+      Print("run " + std::to_string(started->run()) + "\n");
     }
     return flags::kExitOk;
   }
-  CatchInterrupts();
-  ProgressLine line(client_flags.json && isatty(STDERR_FILENO) != 1);
-  const auto ended = Await(&client, started->run(), &line);
-  line.Close();
-  if (!ended.ok()) return Fail(kCommand, ended.status());
-  if (!ended->has_value()) return flags::kExitFailed;
-  return Finish(&client, started->run(), client_flags.json);
+  return Wait(&client, started->run(), client_flags.json);
 }
 
 }  // namespace assay::cli

@@ -24,6 +24,12 @@ TEST_CASE("an invalid address is reported") {
     INFO(wrong);
     CHECK(AddressProblem(wrong).find("from 1 to 65535") != std::string::npos);
   }
+  for (const char* wrong : {"http://head:8899", "https://head", "grpc://head:8899", "//head:8899",
+                            "head:8899/", "/run/assay"}) {
+    INFO(wrong);
+    CHECK(AddressProblem(wrong).find("is not HOST:PORT") != std::string::npos);
+    CHECK(AddressProblem(wrong).find("for example head:8899") != std::string::npos);
+  }
   for (const char* wrong : {"", ":8899"}) {
     INFO(wrong);
     CHECK(AddressProblem(wrong).find("has no host") != std::string::npos);

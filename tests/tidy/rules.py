@@ -251,8 +251,9 @@ def includes_from_the_root(path, text):
                            or ("/" not in name and not name.endswith(GENERATED)))]
 
 
-# Files that may write to the standard streams: those that talk to a person. All others log.
-STREAM_FILES = re.compile(r"^src/(main\.cc|cli/.*|base/log\.cc)$")
+# Files that may write to the standard streams. Commands print through cli/output.h, which makes control
+# characters visible. All others log (base/log.h).
+STREAM_FILES = re.compile(r"^src/(cli/output\.cc|cli/flags/flags\.cc|base/log\.cc)$")
 
 
 def logs_through_base_log(path, text):
@@ -262,7 +263,8 @@ def logs_through_base_log(path, text):
              if name.startswith("spdlog/") and not path.startswith("src/base/log.")]
     if not STREAM_FILES.match(path):
         found += matches(r"\bstd::(?:cout|cerr|clog|printf|puts)\b", code_of(text),
-                         "{}: log through base/log.h")
+                         "{}: print through cli/output.h" if path.startswith("src/cli/")
+                         else "{}: log through base/log.h")
     return found
 
 

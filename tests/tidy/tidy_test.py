@@ -249,7 +249,8 @@ class Rules(unittest.TestCase):
         rule = rules.logs_through_base_log
         self.catches(rule, "src/agent/a.cc", "#include <spdlog/spdlog.h>\nstd::cerr << 1;\n", 2)
         self.passes(rule, "src/base/log.cc", "#include <spdlog/spdlog.h>\n")
-        self.passes(rule, "src/cli/a.cc", "std::cout << 1;\n")
+        self.catches(rule, "src/cli/a.cc", "std::cout << 1;\n")
+        self.passes(rule, "src/cli/output.cc", "std::cout << 1;\n")
 
 
 if __name__ == "__main__":

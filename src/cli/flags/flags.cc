@@ -83,7 +83,9 @@ class Flags::Impl {
   }
 
   int Wrong(const std::string& text) const {
-    std::cerr << command_ << ": " << text << "\nsee `" << command_ << " --help`\n";
+    // CLI11's own texts contain what the user wrote, raw.
+    std::cerr << command_ << ": " << base::Shown(text, std::string::npos) << "\nsee `" << command_
+              << " --help`\n";
     return kExitFailed;
   }
 

@@ -20,7 +20,10 @@ using Clock = std::chrono::steady_clock;
 using Kind = JobFeed::News::Kind;
 
 constexpr milliseconds kPauseMin{200};
-constexpr milliseconds kPauseMax{5000};
+// A coordinator that is back is noticed within a second.
+constexpr milliseconds kPauseMax{500};
+// The same after a refusal, such as that of too many subscriptions, which lasts longer.
+constexpr milliseconds kRefusedPauseMax{5000};
 // Time from the metadata until a stream counts as connected. A refused stream has metadata, too,
 // but its end arrives together with them.
 constexpr milliseconds kSettle{100};
@@ -44,9 +47,7 @@ bool IsFinal(grpc::StatusCode code) {
 class JobFeed::Impl {
  public:
   Impl(const std::string& coordinator, std::string role)
-      : address_(CoordinatorAddress(coordinator)),
-        role_(std::move(role)),
-        stub_(job::Job::NewStub(ChannelTo(address_))) {}
+      : address_(CoordinatorAddress(coordinator)), role_(std::move(role)) {}
 
   ~Impl() {
     if (context_) context_->TryCancel();
@@ -98,6 +99,7 @@ class JobFeed::Impl {
     // Destroyed first: both live in the memory of the call, which is freed with the context.
     register_.reset();
     reader_.reset();
+    if (!stub_) stub_ = job::Job::NewStub(ChannelTo(address_, connected_));
     context_ = std::make_unique<grpc::ClientContext>();
     job::ClientInfo info;
     info.set_role(role_);
@@ -202,7 +204,9 @@ class JobFeed::Impl {
     }
     step_ = Step::kPause;
     next_try_ = Clock::now() + pause_;
-    pause_ = std::min(pause_ * 2, kPauseMax);
+    const bool away = news.status.code() == base::Code::kUnavailable;
+    pause_ = std::min(pause_ * 2, away ? kPauseMax : kRefusedPauseMax);
+    if (away) stub_.reset();
     news.kind = Kind::kLost;
     return news;
   }
@@ -217,7 +221,7 @@ class JobFeed::Impl {
 
   const std::string address_;
   const std::string role_;
-  const std::unique_ptr<job::Job::Stub> stub_;
+  std::unique_ptr<job::Job::Stub> stub_;  // of a new channel after a lost connection
   grpc::CompletionQueue queue_;
   Step step_ = Step::kPause;
   Clock::time_point next_try_ = Clock::now();

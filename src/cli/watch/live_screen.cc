@@ -15,7 +15,7 @@ namespace {
 constexpr char kEnter[] = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 constexpr char kLeave[] = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 // How long a terminal whose output is stopped (Ctrl-S) may delay Leave.
-constexpr int kLastWordsMs = 1000;
+constexpr int kLastWordsMs = 500;
 
 }  // namespace
 
@@ -72,7 +72,7 @@ void LiveScreen::Write(const std::string& bytes, bool last_words) {
     if (wrote > 0) done += static_cast<std::size_t>(wrote);
     // An interrupt such as Ctrl-C abandons the page; a resize of the window does not.
     const bool again = wrote >= 0 || errno == EINTR || errno == EAGAIN;
-    if (!again || (!last_words && Interrupts() != 0)) return;
+    if (!again || (!last_words && Interrupted())) return;
   }
 }
 

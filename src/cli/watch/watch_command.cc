@@ -49,7 +49,8 @@ constexpr char kDetails[] =
     "If the connection to the coordinator is lost, the command reports it once and reconnects.\n"
     "All present jobs then come again. In JSON, a job whose deletion was missed meanwhile is a\n"
     "line with operator delete and no deleteTime.\n\n"
-    "Exit status: 0 ended on request, 1 usage, connection or refusal.\n\n"
+    "Exit status: 0 ended on request (by a key, a signal or the reader of the pipe), 1 usage,\n"
+    "connection or refusal; with --once 128 + the signal's number if a signal ended it.\n\n"
     "Examples:\n"
     "  assay watch jobs\n"
     "  assay watch jobs --json | jq -r 'select(.jobStatus == \"failed\") | .jobId'\n"
@@ -61,7 +62,7 @@ struct Wanted {
   bool once = false;
 };
 
-void Say(const std::string& text) { std::cerr << kCommand << ": " << text << '\n'; }
+void Say(const std::string& text) { cli::Say(kCommand, text); }
 
 std::string JsonLine(const job::JobSummarySignal& signal) {
   const Json json{{"uuid", signal.uuid()},
@@ -79,7 +80,7 @@ std::string JsonLine(const job::JobSummarySignal& signal) {
                   {"masterAddr", signal.masteraddr()},
                   {"operator", signal.operator_()},
                   {"sid", signal.sid()}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return JsonText(json, -1) + '\n';
 }
 
 // Writes whole lines to standard output, which may be a pipe that its reader closes.
@@ -91,13 +92,13 @@ class LineOutput {
       const ssize_t wrote = write(STDOUT_FILENO, lines.data(), lines.size());
       if (wrote > 0) lines.remove_prefix(static_cast<std::size_t>(wrote));
       if (wrote >= 0) continue;
-      if (errno == EINTR && Interrupts() == 0) continue;
+      if (errno == EINTR && !Interrupted()) continue;
       if (errno == EAGAIN) {
         pollfd wait{STDOUT_FILENO, POLLOUT, 0};
         poll(&wait, 1, static_cast<int>(kLook.count()));
-        if (Interrupts() == 0) continue;
+        if (!Interrupted()) continue;
       }
-      if (errno == EPIPE || Interrupts() != 0) return false;
+      if (errno == EPIPE || Interrupted()) return false;
       Say(std::string("standard output: ") + std::strerror(errno));
       exit_status_ = flags::kExitFailed;
       return false;
@@ -133,10 +134,12 @@ class ConnectionTalk {
 
 // Whether there is any job. A snapshot without jobs sends no message, so this call is the only way
 // to detect its end. REQUIRES: subscribed; a job found now is then in the snapshot or follows it.
-base::Result<bool> AnyJob(Client* client) {
+base::Result<bool> AnyJob(const Wanted& wanted) {
   admin::ListJobsRequest request;
   request.set_limit(1);
-  const auto page = client->Call(&admin::Admin::Stub::ListJobs, request);
+  // Its own connection, because an old one may have been lost together with the subscription.
+  Client client(wanted.client.coordinator);
+  const auto page = client.Call(&admin::Admin::Stub::PrepareAsyncListJobs, request);
   if (!page.ok()) return page.status();
   return !page->jobs().empty();
 }
@@ -146,10 +149,10 @@ base::Result<bool> AnyJob(Client* client) {
 class LineFeed {
  public:
   explicit LineFeed(const Wanted& wanted)
-      : feed_(wanted.client.coordinator, wanted.role), client_(wanted.client.coordinator) {}
+      : wanted_(wanted), feed_(wanted.client.coordinator, wanted.role) {}
 
   int Run() {
-    while (Interrupts() == 0 && !LineOutput::ReaderIsGone()) {
+    while (!Interrupted() && !LineOutput::ReaderIsGone()) {
       JobFeed::News news = feed_.Next(kLook);
       if (news.kind == Kind::kFailed) return Fail(kCommand, news.status);
       if (!output_.Write(Take(&news))) return output_.exit_status();
@@ -179,7 +182,7 @@ class LineFeed {
         break;
     }
     if (Clock::now() < ask_at_) return "";
-    const base::Result<bool> any = AnyJob(&client_);
+    const base::Result<bool> any = AnyJob(wanted_);
     ask_at_ = any.ok() ? kNever : Clock::now() + kNoneWait;
     return any.ok() && !*any ? LinesOfGone() : "";
   }
@@ -204,8 +207,8 @@ class LineFeed {
 
   static constexpr Clock::time_point kNever = Clock::time_point::max();
 
+  const Wanted wanted_;
   JobFeed feed_;
-  Client client_;
   LineOutput output_;
   ConnectionTalk talk_;
   KnownJobs jobs_;
@@ -225,25 +228,20 @@ int PrintOnce(const std::map<std::string, job::JobSummarySignal>& jobs, bool as_
   for (const auto& [id, signal] : jobs) rows.Apply(signal, true, base::WallNow());
   for (const JobRows::Line& line :
        rows.Lines(jobs.size() + 2, std::string::npos, base::WallNow())) {
-    std::cout << line.text << '\n';
+    Print(line.text + "\n");
   }
   return flags::kExitOk;
 }
 
 int PrintPresent(const Wanted& wanted, bool as_table) {
   JobFeed feed(wanted.client.coordinator, wanted.role);
-  Client client(wanted.client.coordinator);
   SnapshotCount snapshot;
   std::map<std::string, job::JobSummarySignal> jobs;
   while (!snapshot.complete()) {
-    if (Interrupts() != 0) {
-      Say("interrupted");
-      return flags::kExitFailed;
-    }
     JobFeed::News news = feed.Next(kLook);
     if (news.kind == Kind::kFailed || news.kind == Kind::kLost) return Fail(kCommand, news.status);
     if (news.kind == Kind::kConnected) {
-      const base::Result<bool> any = AnyJob(&client);
+      const base::Result<bool> any = AnyJob(wanted);
       if (!any.ok()) return Fail(kCommand, any.status());
       if (!*any) break;
     }
@@ -263,12 +261,12 @@ int PrintPresent(const Wanted& wanted, bool as_table) {
 class LiveTable {
  public:
   explicit LiveTable(const Wanted& wanted)
-      : feed_(wanted.client.coordinator, wanted.role),
-        client_(wanted.client.coordinator),
+      : wanted_(wanted),
+        feed_(wanted.client.coordinator, wanted.role),
         address_(CoordinatorAddress(wanted.client.coordinator)) {}
 
   int Run() {
-    while (Interrupts() == 0) {
+    while (!Interrupted()) {
       const JobFeed::News news = feed_.Next(std::clamp(Due(), milliseconds(0), kFrame));
       if (news.kind == Kind::kFailed) {
         screen_.Leave();
@@ -296,7 +294,7 @@ class LiveTable {
         away_.clear();
         snapshot_ = SnapshotCount();
         rows_.BeginSnapshot();
-        const base::Result<bool> any = AnyJob(&client_);
+        const base::Result<bool> any = AnyJob(wanted_);
         if (any.ok() && !*any) rows_.EndSnapshot();
         break;
       }
@@ -332,7 +330,7 @@ class LiveTable {
     rows_.Fade(base::WallNow());
     std::string head = kCommand + std::string(" on ") + base::Shown(address_);
     if (!away_.empty()) head = away_ + "; waiting for it";
-    head = Fitted(std::move(head), size.columns);
+    head = Fitted(Visible(head), size.columns);
     std::string page = "\x1b[7m" + head + "\x1b[0m\x1b[K";
     for (const JobRows::Line& line : rows_.Lines(size.rows - 1, size.columns, base::WallNow())) {
       page += "\r\n";
@@ -344,8 +342,8 @@ class LiveTable {
     drawn_ = Clock::now();
   }
 
+  const Wanted wanted_;
   JobFeed feed_;
-  Client client_;
   const std::string address_;
   LiveScreen screen_{STDIN_FILENO, STDOUT_FILENO};
   JobRows rows_;
@@ -375,9 +373,9 @@ int WatchJobs(Args args) {
       .Switch("once", &wanted.once, "print the present jobs and exit");
   if (const auto status = flags.Parse(std::move(args))) return *status;
   signal(SIGPIPE, SIG_IGN);
-  CatchEndings();
   const bool as_table = !wanted.client.json && isatty(STDOUT_FILENO) == 1;
   if (wanted.once) return PrintPresent(wanted, as_table);
+  CatchEndings();
   if (!as_table || !CanBeDrawnOn()) return LineFeed(wanted).Run();
   CatchStopWishes();
   return LiveTable(wanted).Run();
