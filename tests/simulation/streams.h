@@ -2,8 +2,8 @@
 // the fan-out writes to, the other side is the client that uses it.
 //
 // Opened, closed and done of a stream arrive at the coordinator after delays of their own, so in
-// any order. A disconnect may be noticed before or after the coordinator's end of the stream, or not
-// at all. Every port checks that it is used as gRPC's streams allow.
+// any order. A disconnect may be noticed before or after the coordinator's end of the stream, or
+// not at all. Every port checks that it is used as gRPC's streams allow.
 #pragma once
 
 #include <functional>
