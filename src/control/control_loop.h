@@ -1,6 +1,6 @@
-// The thread that owns the cluster's state: it waits for the mailbox, takes its items in batches and
-// passes each batch to a turn (turn.h), which does the work. Here are only the thread, the wait, the
-// clock and the housekeeping.
+// The thread that owns the cluster's state. It waits for the mailbox, takes its items in batches
+// and passes each batch to a turn (turn.h), which does the work. This file has only the thread, the
+// wait, the clock and the housekeeping.
 //
 // Time starts at the wall clock and advances with the steady clock, so it never jumps while the
 // process lives.

@@ -158,7 +158,10 @@ void Clients::Open(const std::string& job, core::Topic topic) {
   core::StreamOpened opened;
   opened.topic = topic;
   opened.job = job;
-  streams_[all_.Open(std::move(opened), this)] = Stream{topic, job};
+  const core::StreamId id = all_.Open(std::move(opened), this);
+  streams_[id] = Stream{topic, job};
+  // The close of one that leaves at once often overtakes its opening.
+  if (world_.Chance(world_.faults.wander)) Close(id);
 }
 
 void Clients::Close(core::StreamId id) {

@@ -14,6 +14,8 @@ namespace {
 // How long after agent_timeout the coordinator may take to end a silent link: a tick, a late one,
 // and a message that was still in its hands.
 constexpr core::Ms kFoundMs = 5'000;
+// How long after a close the coordinator may take to end the link.
+constexpr core::Ms kEndedMs = 30'000;
 
 }  // namespace
 
@@ -137,6 +139,11 @@ void Links::Break(core::LinkId id) {
     if (at.orphaned || at.done || std::exchange(at.told, true)) return;
     PostLater(id, world_.Below(20),
               [id](control::Intake* intake) { intake->PostLinkClosed(id, nullptr); });
+    world_.At(kEndedMs, [this, id] {
+      const Link& closed = At(id);
+      world_.Require(closed.ended || closed.orphaned || !closed.opened,
+                     "the coordinator keeps a closed link");
+    });
   });
   world_.At(world_.Delay(10'000), [this, id] {
     Link& at = At(id);

@@ -3,8 +3,8 @@
 // message, sometimes silent without a break. Each end notices a broken link at its own time; at the
 // coordinator the close may overtake earlier messages.
 //
-// The coordinator's end is a port in place of gRPC's stream: it has one message in flight and
-// reads the next only when it is told to. Every port checks that it is used as gRPC's streams allow.
+// The coordinator's end is a port in place of gRPC's stream: it has one message in flight and reads
+// the next only when it is told to. Every port checks that it is used as gRPC's streams allow.
 #pragma once
 
 #include <cstdint>

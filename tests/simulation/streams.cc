@@ -5,6 +5,13 @@
 
 namespace assay::simulation {
 
+namespace {
+
+// How long after a close the coordinator may take to end the stream.
+constexpr core::Ms kEndedMs = 30'000;
+
+}  // namespace
+
 class Streams::Port final : public control::StreamPort {
  public:
   Port(Streams* streams, core::StreamOpened event, StreamUser* client)
@@ -55,6 +62,10 @@ class Streams::Port final : public control::StreamPort {
     if (orphaned_ || std::exchange(close_posted_, true)) return;
     Later(world_.Delay(world_.faults.delay),
           [id = event_.stream](control::Intake* intake) { intake->PostStreamClosed(id); });
+    // An opening that is still under way does not count.
+    world_.At(kEndedMs, [this] {
+      world_.Require(ended_ || orphaned_ || !opened_, "the coordinator keeps a closed stream");
+    });
   }
   void End(const base::Status& status) override {
     if (orphaned_) return;

@@ -1,9 +1,9 @@
 // The simulated streams of subscribers, in place of gRPC's: the coordinator's side is the port that
 // the fan-out writes to, the other side is the client that uses it.
 //
-// Opened, closed and done of a stream arrive at the coordinator after delays of their own, so in any
-// order. A disconnect may be noticed before or after the coordinator's end of the stream, or not at
-// all. Every port checks that it is used as gRPC's streams allow.
+// Opened, closed and done of a stream arrive at the coordinator after delays of their own, so in
+// any order. A disconnect may be noticed before or after the coordinator's end of the stream, or
+// not at all. Every port checks that it is used as gRPC's streams allow.
 #pragma once
 
 #include <functional>
