@@ -256,7 +256,7 @@ bool Followers::Hear(const core::Effect& effect) {
 bool Followers::HearAnswer(const core::Answer& answer) {
   for (Follower& follower : followers_) {
     if (follower.call != answer.call) continue;
-    world_.Require(answer.code == 200, "a follower's Register was refused");
+    world_.Require(answer.verdict == core::Verdict::kAccepted, "a follower's Register was refused");
     follower.client = "client " + std::to_string(answer.call);
     follower.call = 0;
     return true;
