@@ -16,6 +16,7 @@
 #include "core/fleet_message.h"
 #include "core/model.h"
 #include "core/signal.h"
+#include "core/verdict.h"
 
 namespace assay::core {
 
@@ -107,13 +108,11 @@ struct PlannedPart {
   std::vector<std::int32_t> devices;
 };
 
-// The answer to a unary call. `code` is the wire's (0, 402, 404, 411, 413 ...) and `text` its info;
-// services that answer with a gRPC status use `status`. The comments name the events whose answers
+// The answer to a unary call; `text` is for the client. The comments name the events whose answers
 // set a field.
 struct Answer {
   CallId call = 0;
-  int code = 0;
-  base::Status status;
+  Verdict verdict = Verdict::kAccepted;
   std::string text;
   RunId run = kNoRun;                                    // StressRequested, accepted; RunCancelled
   Executor executor = Executor::kAgent;                  // StressRequested

@@ -22,7 +22,6 @@ constexpr core::Ms kBusyPause = 2000;
 constexpr core::Ms kFailedPause = 1000;
 constexpr core::Ms kUnreadablePause = 10'000;
 constexpr core::Ms kSummaryPause = 1000;
-constexpr int kBusyCode = 411;
 
 }  // namespace
 
@@ -221,13 +220,15 @@ void JobFileDesk::Failed(const std::string& job, core::Ms now) {
 void JobFileDesk::Applied(Entries::iterator at, const core::Answer& answer, core::Ms now) {
   Entry& entry = at->second;
   const std::string path = Path(at->first);
-  if (answer.code == kBusyCode) {
+  if (answer.verdict == core::Verdict::kBusy) {
     Complain(&entry, path + ": " + answer.text + "; the file is applied when the run has ended");
     return Schedule(at, now + kBusyPause);
   }
   entry.judged = std::exchange(entry.told, {});
   entry.standing.clear();
-  if (answer.code != 0) return Complain(&entry, path + ": refused: " + answer.text);
+  if (answer.verdict != core::Verdict::kAccepted) {
+    return Complain(&entry, path + ": refused: " + answer.text);
+  }
   entry.complaint.clear();
   if (answer.changed) {
     CountIn(&taken_, now);
@@ -239,7 +240,7 @@ void JobFileDesk::Applied(Entries::iterator at, const core::Answer& answer, core
 
 void JobFileDesk::Removed(Entries::iterator at, const core::Answer& answer, core::Ms now) {
   Entry& entry = at->second;
-  if (answer.code != 0) {
+  if (answer.verdict != core::Verdict::kAccepted) {
     Complain(&entry, Path(at->first) + " was removed, but " + answer.text);
     return Schedule(at, now + kBusyPause);
   }
@@ -255,7 +256,7 @@ void JobFileDesk::Removed(Entries::iterator at, const core::Answer& answer, core
 
 void JobFileDesk::Listed(const core::Answer& answer, core::Ms now) {
   if (answer.changed) CountIn(&deleted_, now);
-  if (answer.code == 0) return;
+  if (answer.verdict == core::Verdict::kAccepted) return;
   listing_due_ = now + kBusyPause;
   if (std::exchange(listing_complaint_, answer.text) == answer.text) return;
   lines_.push_back({true, "jobs directory " + folder_ + ": " + answer.text});

@@ -10,6 +10,7 @@
 #include "rpc/refuse.h"
 #include "rpc/server_stream.h"
 #include "rpc/unary_call.h"
+#include "wire/clusterd_code.h"
 #include "wire/grpc_status.h"
 
 namespace assay::rpc {
@@ -46,11 +47,13 @@ class JobService final : public JobBase {
       return core::Event(std::move(event));
     };
     handling.respond = [client](Command* call, core::Answer&& answer) {
-      if (!answer.status.ok()) return call->Finish(ReplyWith(answer.status));
+      if (answer.verdict == core::Verdict::kDenied) {
+        return call->Finish(ReplyWith(wire::StatusOf(answer.verdict, answer.text)));
+      }
       job::Status status;
-      status.set_code(answer.code);
+      status.set_code(wire::JobCode(answer.verdict));
       status.set_info(base::Shown(answer.text, wire::kStatusTextMax));
-      if (answer.code == kRegistered) status.set_clientid(client);
+      if (answer.verdict == core::Verdict::kAccepted) status.set_clientid(client);
       call->Finish(ReplyWith(status));
     };
     return Command::Serve(gate_, Call::kJobRegister, parser_, context, request, response,
@@ -68,7 +71,6 @@ class JobService final : public JobBase {
   }
 
  private:
-  static constexpr int kRegistered = 200;
   // Messages that may be unwritten per subscriber: enough for a burst. Further changes are
   // conflated.
   static constexpr std::uint32_t kWaitingMax = 64;

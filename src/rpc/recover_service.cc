@@ -12,6 +12,7 @@
 #include "rpc/refuse.h"
 #include "rpc/server_stream.h"
 #include "rpc/unary_call.h"
+#include "wire/clusterd_code.h"
 #include "wire/grpc_status.h"
 
 namespace assay::rpc {
@@ -21,8 +22,6 @@ using grpc::ByteBuffer;
 using UnaryReactor = grpc::ServerUnaryReactor;
 using StreamReactor = grpc::ServerWriteReactor<ByteBuffer>;
 
-// docs/wire.md 3: "OM parameter".
-constexpr int kBadParameter = 413;
 constexpr int kNodesMax = 65'536;
 // Only two ops exist, so a third one is unknown or a repetition and enough for the core to refuse
 // the request.
@@ -30,15 +29,15 @@ constexpr int kOpsKept = 3;
 // Bytes of one result's text; the core stores fewer.
 constexpr std::size_t kReplyTextMax = 4096;
 
-Reply WireStatus(int code, const std::string& text) {
+Reply WireStatus(core::Verdict verdict, const std::string& text) {
   ::Status status;
-  status.set_code(code);
+  status.set_code(wire::RecoverCode(verdict));
   status.set_info(base::Shown(text, wire::kStatusTextMax));
   return ReplyWith(status);
 }
 
 void RespondWireStatus(Command* call, core::Answer&& answer) {
-  call->Finish(WireStatus(answer.code, answer.text));
+  call->Finish(WireStatus(answer.verdict, answer.text));
 }
 
 template <class Ops>
@@ -60,12 +59,12 @@ Command::Translated TranslateStressTest(Command* call) {
   if (base::Status status = ParseBytes(call->request(), &param); !status.ok())
     return ReplyWith(status);
   if (const auto problem = base::IdProblem("job", param.jobid())) {
-    return WireStatus(kBadParameter, *problem);
+    return WireStatus(core::Verdict::kBadParameter, *problem);
   }
   if (param.stressparam_size() > kNodesMax) {
-    return WireStatus(kBadParameter, "stressParam names " +
-                                         std::to_string(param.stressparam_size()) +
-                                         " nodes; at most " + std::to_string(kNodesMax));
+    return WireStatus(core::Verdict::kBadParameter,
+                      "stressParam names " + std::to_string(param.stressparam_size()) +
+                          " nodes; at most " + std::to_string(kNodesMax));
   }
   core::StressRequested event;
   event.call = call->id();
@@ -85,7 +84,7 @@ Command::Translated TranslateReply(Command* call) {
   if (base::Status status = ParseBytes(call->request(), &result); !status.ok())
     return ReplyWith(status);
   if (const auto problem = base::IdProblem("job", result.jobid())) {
-    return WireStatus(kBadParameter, *problem);
+    return WireStatus(core::Verdict::kBadParameter, *problem);
   }
   core::Replied event;
   event.call = call->id();

@@ -152,7 +152,9 @@ class TestCall final : public PendingCall {
         diary_(*diary),
         name_(std::move(name)),
         id_(intake->NextId()) {}
-  void Answered(core::Answer&& answer) override { End(std::to_string(answer.code)); }
+  void Answered(core::Answer&& answer) override {
+    End(std::to_string(static_cast<int>(answer.verdict)));
+  }
   void Failed(const base::Status& status) override { End("failed " + CodeName(status)); }
   core::CallId id() const { return id_; }
 

@@ -159,7 +159,7 @@ TEST_CASE("a job is created, changed and deleted with its file") {
   CHECK(world.Gone("j").changed);
   CHECK(!world.Has("j"));
   CHECK(world.durable().job_files.empty());
-  CHECK(world.Gone("j").code == 0);
+  CHECK(world.Gone("j").verdict == Verdict::kAccepted);
   CHECK(world.File("j", "2", JobState::kRunning).changed);
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("an already applied content does not undo later changes") {
   world.State("j", JobState::kComplete);
   for (int again = 0; again < 2; ++again) {
     const Answer answer = world.File("j", "1", JobState::kRunning);
-    CHECK(answer.code == 0);
+    CHECK(answer.verdict == Verdict::kAccepted);
     CHECK(!answer.changed);
     CHECK(world.StateOf("j") == JobState::kComplete);
     world.Restart();
@@ -182,27 +182,27 @@ TEST_CASE("a deleted job is not applied again until its file changes") {
   Files world;
   world.File("j", "1", JobState::kRunning);
   const Answer deleted = world.Delete("j");
-  CHECK(deleted.code == 0);
+  CHECK(deleted.verdict == Verdict::kAccepted);
   CHECK(deleted.text ==
         "its file still exists in the jobs directory; the job is applied again if that changes");
   world.Restart();
   CHECK(!world.File("j", "1", JobState::kRunning).changed);
   CHECK(!world.Has("j"));
-  CHECK(world.List({"j"}).code == 0);
+  CHECK(world.List({"j"}).verdict == Verdict::kAccepted);
   CHECK(world.File("j", "2", JobState::kRunning).changed);
   CHECK(world.Has("j"));
   // A file that is removed and created again with the same content is a change as well.
   world.Delete("j");
   CHECK(!world.Gone("j").changed);
   CHECK(world.File("j", "2", JobState::kRunning).changed);
-  CHECK(world.Delete("j").code == 0);
-  CHECK(world.Delete("j").code == 402);
+  CHECK(world.Delete("j").verdict == Verdict::kAccepted);
+  CHECK(world.Delete("j").verdict == Verdict::kUnknownJob);
 }
 
 TEST_CASE("a job last applied by other means is not deleted with its file") {
   Files world;
   world.Apply("hand", MakeTable({{"a", {0}}}));
-  CHECK(world.List({}).code == 0);
+  CHECK(world.List({}).verdict == Verdict::kAccepted);
   CHECK(!world.Gone("hand").changed);
   CHECK(world.Has("hand"));
 
@@ -227,7 +227,7 @@ TEST_CASE("jobs whose files were removed while the coordinator was down are dele
   world.Delete("c");
   world.Restart();
   const Answer listed = world.List({"b", "x"});
-  CHECK(listed.code == 0);
+  CHECK(listed.verdict == Verdict::kAccepted);
   CHECK(listed.changed);
   CHECK(!world.Has("a"));
   CHECK(world.Has("b"));
@@ -245,11 +245,11 @@ TEST_CASE("during a run the job's table cannot change and the job is not deleted
   REQUIRE(run != kNoRun);
   world.Say(link, Ready{run});
   const Answer changed = world.File("j", "2", JobState::kRunning, {0, 1, 2});
-  CHECK(changed.code == 411);
+  CHECK(changed.verdict == Verdict::kBusy);
   CHECK_THAT(changed.text, Contains("is under test in run 1"));
-  CHECK(world.Gone("j").code == 411);
+  CHECK(world.Gone("j").verdict == Verdict::kBusy);
   const Answer listed = world.List({});
-  CHECK(listed.code == 411);
+  CHECK(listed.verdict == Verdict::kBusy);
   CHECK_THAT(listed.text, Contains("j;"));
   CHECK(!world.Has("other"));
   CHECK(world.Has("j"));

@@ -74,10 +74,10 @@ struct Room {
     }
     return events;
   }
-  void Answer(const std::string& job, int code = 0, bool changed = true,
+  void Answer(const std::string& job, Verdict verdict = Verdict::kAccepted, bool changed = true,
               const std::string& text = "") {
     assay::core::Answer answer;
-    answer.code = code;
+    answer.verdict = verdict;
     answer.changed = changed;
     answer.text = text;
     desk.Answered(job, answer, now);
@@ -87,7 +87,7 @@ struct Room {
     Scan();
     auto events = Work();
     REQUIRE(events.contains(""));
-    Answer("", 0, false);
+    Answer("", Verdict::kAccepted, false);
     for (const auto& [job, event] : events) {
       if (!job.empty()) Answer(job);
     }
@@ -136,9 +136,9 @@ TEST_CASE("at the start the cluster gets the list of files and their contents") 
   CHECK(Applied(events, "a").state == JobState::kRunning);
   CHECK(Applied(events, "b").state == JobState::kPending);
   CHECK(room.desk.under_way() == 3);
-  room.Answer("", 0, false);
+  room.Answer("", Verdict::kAccepted, false);
   room.Answer("a");
-  room.Answer("b", 0, false);
+  room.Answer("b", Verdict::kAccepted, false);
   CHECK(room.desk.under_way() == 0);
   CHECK(room.Said(1'000) == "jobs directory /jobs: 1 job applied\n");
   // Unchanged files are not read.
@@ -283,13 +283,13 @@ TEST_CASE("a change refused because of a run is logged once and retried until th
   room.Write("a", Table(2));
   room.desk.Noticed("a", room.now, 0);
   CHECK(room.Work().contains("a"));
-  room.Answer("a", 411, false, "job \"a\" is under test in run 1");
+  room.Answer("a", Verdict::kBusy, false, "job \"a\" is under test in run 1");
   CHECK(room.Said() ==
         "/jobs/a.json: job \"a\" is under test in run 1; the file is applied when the run has "
         "ended\n");
   room.Write("a", Table(5));  // without a notice: the newest content counts
   CHECK(Applied(room.WorkFor(5'000), "a").table->ranks.size() == 5);
-  room.Answer("a", 411, false, "job \"a\" is under test in run 1");
+  room.Answer("a", Verdict::kBusy, false, "job \"a\" is under test in run 1");
   CHECK(room.Said().empty());
   CHECK(room.WorkFor(5'000).contains("a"));
   room.Answer("a");
@@ -298,7 +298,7 @@ TEST_CASE("a change refused because of a run is logged once and retried until th
   room.desk.Noticed("a", room.now, 0);
   for (int times = 0; times < 3; ++times) {
     CHECK(std::holds_alternative<JobFileGone>(room.WorkFor(5'000).at("a")));
-    room.Answer("a", 411, false, "job \"a\" is under test in run 2");
+    room.Answer("a", Verdict::kBusy, false, "job \"a\" is under test in run 2");
   }
   CHECK(std::holds_alternative<JobFileGone>(room.WorkFor(5'000).at("a")));
   room.Answer("a");
@@ -313,8 +313,8 @@ TEST_CASE("a file that the cluster refuses for good is logged once") {
   room.Write("a", Table(1));
   room.Scan();
   CHECK(room.Work().size() == 2);
-  room.Answer("", 0, false);
-  room.Answer("a", 413, false, "no");
+  room.Answer("", Verdict::kAccepted, false);
+  room.Answer("a", Verdict::kBadParameter, false, "no");
   CHECK(room.Said() == "/jobs/a.json: refused: no\n");
   CHECK(room.Rests());
 }
@@ -335,15 +335,15 @@ TEST_CASE("events that the cluster cannot store are posted again") {
   }
   CHECK(room.Said().empty());
   room.WorkFor(5'000);
-  room.Answer("", 411, false, "j is under test");
+  room.Answer("", Verdict::kBusy, false, "j is under test");
   room.Answer("a");
-  room.Answer("b", 0, false);
+  room.Answer("b", Verdict::kAccepted, false);
   CHECK_THAT(room.Said(), Contains("jobs directory /jobs: j is under test\n"));
   room.WorkFor(5'000);
-  room.Answer("", 411, false, "j is under test");
+  room.Answer("", Verdict::kBusy, false, "j is under test");
   CHECK(room.Said(1'000) == "jobs directory /jobs: 1 job applied\n");
   room.WorkFor(5'000);
-  room.Answer("", 0, true);
+  room.Answer("", Verdict::kAccepted, true);
   CHECK(room.Said(1'000) == "jobs directory /jobs: 1 job deleted\n");
 }
 
@@ -368,7 +368,7 @@ TEST_CASE("the orders in progress are limited by number and by bytes") {
   Room room(limits);
   room.Scan();
   CHECK(room.Work().size() == 1);
-  room.Answer("", 0, false);
+  room.Answer("", Verdict::kAccepted, false);
   for (char job = 'a'; job < 'a' + 12; ++job) room.Write(std::string(1, job), Table(1));
   room.Scan();
   std::vector<std::string> told;
@@ -390,7 +390,7 @@ TEST_CASE("the orders in progress are limited by number and by bytes") {
   Room narrow(limits);
   narrow.Scan();
   narrow.Work();
-  narrow.Answer("", 0, false);
+  narrow.Answer("", Verdict::kAccepted, false);
   for (const char* job : {"a", "b", "c"}) narrow.Write(job, Table(1));
   narrow.Scan();
   CHECK(narrow.Work().size() == 2);
@@ -422,7 +422,7 @@ TEST_CASE("after random changes and failures the cluster's jobs match the direct
       const Event event = std::move(one->second);
       told.erase(one);
       if (!well && below(3) == 0) return room.desk.Failed(job, room.now);
-      if (!well && below(3) == 0) return room.Answer(job, 411, false, "busy");
+      if (!well && below(3) == 0) return room.Answer(job, Verdict::kBusy, false, "busy");
       if (const auto* applied = std::get_if<JobApplied>(&event)) {
         cluster[job] = applied->table->ranks.size();
       } else if (std::holds_alternative<JobFileGone>(event)) {

@@ -291,7 +291,8 @@ void Checker::Check(const core::Answer& answer, const Disk& disk) {
   for (const core::OutcomeKey& key : asked->second.keys) {
     if (!IsStored(key)) world_.Fail("a reply was answered but is not stored: " + Text(key));
   }
-  if (answer.code == 0 && answer.run != core::kNoRun && disk.all.runs.count(answer.run) == 0) {
+  if (answer.verdict == core::Verdict::kAccepted && answer.run != core::kNoRun &&
+      disk.all.runs.count(answer.run) == 0) {
     world_.Fail("a run was accepted but is not stored");
   }
   asked_.erase(asked);

@@ -266,7 +266,7 @@ void Followers::Ended(core::StreamId stream, const base::Status& status) {
 bool Followers::Answered(const core::Answer& answer) {
   for (Follower& follower : followers_) {
     if (follower.call != answer.call) continue;
-    world_.Require(answer.code == 200, "a follower's Register was refused");
+    world_.Require(answer.verdict == core::Verdict::kAccepted, "a follower's Register was refused");
     follower.client = "client " + std::to_string(answer.call);
     follower.call = 0;
     return true;

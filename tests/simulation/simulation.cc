@@ -187,7 +187,9 @@ void Simulation::TestJob(const std::string& name) {
     if (place.device < 0 || place.device >= Agent::kDevices) return;
   }
   clients_.AskForAll(name, [this, name](const core::Answer& answer) {
-    if (answer.code != 0) return world_.Fail("a test in a healed world is refused: " + answer.text);
+    if (answer.verdict != core::Verdict::kAccepted) {
+      return world_.Fail("a test in a healed world is refused: " + answer.text);
+    }
     world_.At(kSettleMs / 4, [this, run = answer.run] {
       for (const core::RankTest& rank : coordinator_.disk().all.runs.at(run).ranks) {
         for (const core::Op op : core::kAllOps) {

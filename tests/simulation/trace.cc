@@ -90,7 +90,8 @@ struct Lines {
 
   // Effects
   std::string operator()(const core::Answer& e) const {
-    return "answer " + U(e.call) + " " + N(e.code) + " run " + N(e.run) + " " + e.text;
+    return "answer " + U(e.call) + " " + std::string(Name(e.verdict)) + " run " + N(e.run) + " " +
+           e.text;
   }
   std::string operator()(const core::AttachStream& e) const {
     return "attach stream " + U(e.stream);

@@ -5,13 +5,6 @@
 #include "base/text.h"
 
 namespace assay::core::cluster {
-namespace {
-
-constexpr int kRegistered = 200;
-constexpr int kRateLimited = 429;
-
-}  // namespace
-
 base::Status SubscriptionReplaced(const std::string& client) {
   return base::ReplacedError("a newer subscription of clientId " + base::Shown(client) +
                              " replaced this one");
@@ -21,18 +14,16 @@ void Clients::Register(const ClientRegistered& asked, const Stepping& step) {
   Answer answer;
   answer.call = asked.call;
   if (!settings_.job_roles.contains(asked.role)) {
-    answer.code = 400;
+    answer.verdict = Verdict::kDenied;
     answer.text = "role:" + base::Shown(asked.role) + " is not in whitelist";
-    answer.status = base::Status(base::Code::kDenied, answer.text);
   } else if (clients_.size() >= settings_.clients_max && idle_.empty()) {
-    answer.code = kRateLimited;
+    answer.verdict = Verdict::kLimitReached;
     answer.text = "client num limit, max client num is " + std::to_string(settings_.clients_max);
   } else if (streams_.size() >= settings_.subscriptions_max) {
-    answer.code = kRateLimited;
+    answer.verdict = Verdict::kLimitReached;
     answer.text =
         "subscription num limit, " + std::to_string(settings_.subscriptions_max) + " are open";
   } else {
-    answer.code = kRegistered;
     answer.text = "registration successful";
     // At the limit, drop the oldest idle id instead of refusing, so that a client that registers
     // endlessly does not lock out others.

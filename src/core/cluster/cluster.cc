@@ -54,7 +54,7 @@ class Cluster::Impl {
     context.now = step.now;
     auto judged = PlanStress(request, context);
     if (const auto* refusal = std::get_if<Refusal>(&judged)) {
-      Refuse(request.call, refusal->code, StatusOf(*refusal), step);
+      Refuse(request.call, *refusal, step);
       return;
     }
     auto& plan = std::get<StressPlan>(judged);
@@ -77,9 +77,10 @@ class Cluster::Impl {
     Answer answer;
     answer.call = asked.call;
     answer.run = asked.run;
-    answer.status = runs_.AskCancel(asked.run, asked.caller.who, step, &answer.run_state);
-    answer.code = answer.status.ok() ? 0 : 404;
-    answer.text = answer.status.text();
+    if (auto refusal = runs_.AskCancel(asked.run, asked.caller.who, step, &answer.run_state)) {
+      answer.verdict = refusal->verdict;
+      answer.text = std::move(refusal->text);
+    }
     step.Do(std::move(answer));
   }
 
@@ -187,14 +188,15 @@ class Cluster::Impl {
 
   void On(const NodeForgotten& asked, const Stepping& step) {
     if (runs_.AgentInUse(asked.node)) {
-      Refuse(asked.call, 411,
-             base::ConflictError("node " + base::Quoted(asked.node) +
-                                 " is part of an open run; cancel the run or wait for its end"),
+      Refuse(asked.call,
+             Refusal{Verdict::kBusy,
+                     "node " + base::Quoted(asked.node) +
+                         " is part of an open run; cancel the run or wait for its end"},
              step);
       return;
     }
     if (const auto problem = fleet_.Forget(asked.node, asked.caller, step)) {
-      Refuse(asked.call, 404, *problem, step);
+      Refuse(asked.call, *problem, step);
       return;
     }
     Accept(asked.call, step);
@@ -205,7 +207,7 @@ class Cluster::Impl {
   void On(const JobApplied& applied, const Stepping& step) {
     const JobSpec& spec = applied.spec;
     if (const auto problem = base::IdProblem("job", spec.id)) {
-      Refuse(applied.call, 413, base::InvalidError(*problem), step);
+      Refuse(applied.call, Refusal{Verdict::kBadParameter, *problem}, step);
       return;
     }
     if (files_.Knows(applied)) {
@@ -321,9 +323,10 @@ class Cluster::Impl {
       files_.Forget(job, step);
     }
     if (busy.empty()) return Accept(listed.call, step, changed);
-    Refuse(listed.call, 411,
-           base::ConflictError("the files of jobs under test were removed: " + base::List(busy, 5) +
-                               "; these jobs are deleted when their runs end"),
+    Refuse(listed.call,
+           Refusal{Verdict::kBusy,
+                   "the files of jobs under test were removed: " + base::List(busy, 5) +
+                       "; these jobs are deleted when their runs end"},
            step);
   }
 
@@ -358,19 +361,18 @@ class Cluster::Impl {
     step.Do(std::move(answer));
   }
 
-  static void Refuse(CallId call, int code, base::Status status, const Stepping& step) {
+  static void Refuse(CallId call, Refusal refusal, const Stepping& step) {
     Answer answer;
     answer.call = call;
-    answer.code = code;
-    answer.text = status.text();
-    answer.status = std::move(status);
+    answer.verdict = refusal.verdict;
+    answer.text = std::move(refusal.text);
     step.Do(std::move(answer));
   }
 
   static void RefuseUnknownJob(CallId call, const std::string& job, const Stepping& step) {
-    Refuse(call, 402,
-           base::NotFoundError("job " + base::Quoted(job) +
-                               " does not exist; `assay job list` shows the jobs"),
+    Refuse(call,
+           Refusal{Verdict::kUnknownJob,
+                   "job " + base::Quoted(job) + " does not exist; `assay job list` shows the jobs"},
            step);
   }
 
@@ -378,22 +380,11 @@ class Cluster::Impl {
   bool Busy(CallId call, const std::string& job, const std::string& what, const Stepping& step) {
     const auto run = runs_.OpenRun(job);
     if (!run) return false;
-    Refuse(call, 411,
-           base::ConflictError("job " + base::Quoted(job) + " is under test in run " +
-                               std::to_string(*run) + ": " + what + " until it ends"),
+    Refuse(call,
+           Refusal{Verdict::kBusy, "job " + base::Quoted(job) + " is under test in run " +
+                                       std::to_string(*run) + ": " + what + " until it ends"},
            step);
     return true;
-  }
-
-  static base::Status StatusOf(const Refusal& refusal) {
-    switch (refusal.code) {
-      case 404:
-        return base::Status(base::Code::kNotReady, refusal.text);
-      case 411:
-        return base::ConflictError(refusal.text);
-      default:
-        return base::InvalidError(refusal.text);
-    }
   }
 
   static std::shared_ptr<const std::vector<PlannedPart>> PlanFor(const StressPlan& plan) {

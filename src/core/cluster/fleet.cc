@@ -205,15 +205,16 @@ void Fleet::Release(const DeviceKey& device, RunId run, const Stepping& step) {
   step.Store(DropLease{device});
 }
 
-std::optional<base::Status> Fleet::Forget(const std::string& node, const Caller& caller,
-                                          const Stepping& step) {
+std::optional<Refusal> Fleet::Forget(const std::string& node, const Caller& caller,
+                                     const Stepping& step) {
   const auto it = nodes_.find(node);
   if (it == nodes_.end()) {
-    return base::NotFoundError("node " + base::Quoted(node) +
-                               " does not exist; `assay node list` shows the nodes");
+    return Refusal{Verdict::kNotFound, "node " + base::Quoted(node) +
+                                           " does not exist; `assay node list` shows the nodes"};
   }
   if (it->second.attached) {
-    return base::ConflictError("node " + base::Quoted(node) + " is attached; stop its agent first");
+    return Refusal{Verdict::kWrongState,
+                   "node " + base::Quoted(node) + " is attached; stop its agent first"};
   }
   ReleaseUnless(
       node, [](RunId) { return false; }, step);

@@ -69,8 +69,8 @@ class Fleet {
   void ReleaseUnless(const std::string& node, Held held, const Stepping& step);
 
   // Removes the node and its leases. Returns why it cannot, or no value if the node was removed.
-  std::optional<base::Status> Forget(const std::string& node, const Caller& caller,
-                                     const Stepping& step);
+  std::optional<Refusal> Forget(const std::string& node, const Caller& caller,
+                                const Stepping& step);
 
  private:
   // The ways to find an attached agent if no agent has the name.

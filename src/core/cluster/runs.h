@@ -54,8 +54,9 @@ class Runs {
   void AgentAnswered(const Node& node, LinkId link, const Outcomes& outcomes, const Stepping& step);
   void AgentDiscarded(const Node& node, RunId run, const Stepping& step);
 
-  // Returns kOk and sets *state to the run's state, or returns why the run cannot be cancelled.
-  base::Status AskCancel(RunId run, const std::string& who, const Stepping& step, RunState* state);
+  // Sets *state to the run's state, or returns why the run cannot be cancelled.
+  std::optional<Refusal> AskCancel(RunId run, const std::string& who, const Stepping& step,
+                                   RunState* state);
 
   void Tick(const Stepping& step);
   Ms NextDeadline(Ms now) const;

@@ -23,10 +23,10 @@ bool Waits(const Run& run) {
          (run.state == RunState::kTesting || run.state == RunState::kCancelling);
 }
 
-void AnswerCall(CallId call, int code, std::string text, const Stepping& step) {
+void AnswerCall(CallId call, Verdict verdict, std::string text, const Stepping& step) {
   Answer answer;
   answer.call = call;
-  answer.code = code;
+  answer.verdict = verdict;
   answer.text = std::move(text);
   step.Do(std::move(answer));
 }
@@ -58,7 +58,8 @@ void Runs::Notify(Run* run, const Stepping& step) {
 void Runs::Reply(const Replied& reply, const Stepping& step) {
   const auto found = durable_.jobs.find(reply.job);
   if (found == durable_.jobs.end()) {
-    AnswerCall(reply.call, 400, "jobId=" + base::Shown(reply.job) + " not registed", step);
+    AnswerCall(reply.call, Verdict::kNotRegistered,
+               "jobId=" + base::Shown(reply.job) + " not registed", step);
     return;
   }
   Job& job = found->second;
@@ -70,7 +71,7 @@ void Runs::Reply(const Replied& reply, const Stepping& step) {
       step.Store(JobRecord(job));
       step.Note("late_reply", reply.job, job.last_run, "", "the missing reply arrived");
     }
-    AnswerCall(reply.call, 0,
+    AnswerCall(reply.call, Verdict::kAccepted,
                "reply success, but no stress test of job:" + base::Shown(reply.job) +
                    " waits for it: no outcome was changed",
                step);
@@ -86,10 +87,10 @@ void Runs::Reply(const Replied& reply, const Stepping& step) {
     step.Store(JobRecord(job));
   }
   if (problems.empty()) {
-    AnswerCall(reply.call, 0, "reply success", step);
+    AnswerCall(reply.call, Verdict::kAccepted, "reply success", step);
   } else {
     AnswerCall(
-        reply.call, 413,
+        reply.call, Verdict::kBadParameter,
         base::Shown(base::List(problems, kProblemsShown) + "; the rest of the reply was recorded",
                     900),
         step);

@@ -9,12 +9,14 @@ namespace {
 constexpr Ms kHour = 3'600'000;
 }  // namespace
 
-base::Status Runs::AskCancel(RunId id, const std::string& who, const Stepping& step,
-                             RunState* state) {
+std::optional<Refusal> Runs::AskCancel(RunId id, const std::string& who, const Stepping& step,
+                                       RunState* state) {
   const std::string shown = "run " + std::to_string(id);
   if (!live_.contains(id)) {
-    if (id > 0 && id < durable_.next_run) return base::ConflictError(shown + " has already ended");
-    return base::NotFoundError(shown + " does not exist; `assay run list` shows the runs");
+    if (id > 0 && id < durable_.next_run) {
+      return Refusal{Verdict::kWrongState, shown + " has already ended"};
+    }
+    return Refusal{Verdict::kNotFound, shown + " does not exist; `assay run list` shows the runs"};
   }
   Run& run = durable_.runs.at(id);
   if (RunTable().Acts(run.state, RunTrigger::kCancel)) {
@@ -30,7 +32,7 @@ base::Status Runs::AskCancel(RunId id, const std::string& who, const Stepping& s
     Conclude(&run, step);
   }
   *state = run.state;
-  return base::Status::Ok();
+  return std::nullopt;
 }
 
 void Runs::CancelParts(Run* run, const Stepping& step) {

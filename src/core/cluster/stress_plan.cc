@@ -9,9 +9,6 @@
 namespace assay::core::cluster {
 namespace {
 
-constexpr int kNotReady = 404;
-constexpr int kRunning = 411;
-constexpr int kParameter = 413;
 constexpr std::size_t kNamesShown = 5;
 
 using NodeOps = std::vector<OpSet>;  // [index into the table's nodes]; empty: not chosen
@@ -20,14 +17,14 @@ using NodeOps = std::vector<OpSet>;  // [index into the table's nodes]; empty: n
 std::optional<Refusal> ReadOps(const std::string& node, const std::vector<std::int64_t>& ops,
                                OpSet* set) {
   const std::string shown = "node:" + base::Shown(node) + " stress test ops ";
-  if (ops.empty()) return Refusal{kParameter, shown + "is 0"};
+  if (ops.empty()) return Refusal{Verdict::kBadParameter, shown + "is 0"};
   for (const std::int64_t value : ops) {
     const std::optional<Op> op = OpFromWire(value);
     if (!op) {
-      return Refusal{kParameter,
+      return Refusal{Verdict::kBadParameter,
                      "op:" + std::to_string(value) + " not exist in support operation:[0 1]"};
     }
-    if (set->Has(*op)) return Refusal{kParameter, shown + "should not repeat"};
+    if (set->Has(*op)) return Refusal{Verdict::kBadParameter, shown + "should not repeat"};
     set->Add(*op);
   }
   return std::nullopt;
@@ -43,16 +40,16 @@ std::optional<Refusal> ReadRequest(const StressRequested& request, const Job& jo
     chosen->assign(nodes.size(), set);
     return std::nullopt;
   }
-  if (request.node_ops.empty()) return Refusal{kParameter, "stress test node is nil"};
+  if (request.node_ops.empty()) return Refusal{Verdict::kBadParameter, "stress test node is nil"};
   std::map<std::string_view, std::size_t> places;
   for (std::size_t i = 0; i < nodes.size(); ++i) places.emplace(nodes[i].name, i);
   for (const auto& [node, ops] : request.node_ops) {
     if (ops.empty()) {
-      return Refusal{kParameter, "node:" + base::Shown(node) + " stress test ops is 0"};
+      return Refusal{Verdict::kBadParameter, "node:" + base::Shown(node) + " stress test ops is 0"};
     }
     const auto place = places.find(node);
     if (place == places.end()) {
-      return Refusal{kParameter,
+      return Refusal{Verdict::kBadParameter,
                      "node:" + base::Shown(node) + " not exist in job:" + base::Shown(request.job)};
     }
     if (auto refusal = ReadOps(node, ops, &(*chosen)[place->second])) return refusal;
@@ -74,7 +71,7 @@ std::optional<Refusal> ChooseExecutor(const StressRequested& request, const Stre
       if (context.subscriber_attached) return std::nullopt;
       break;
   }
-  return Refusal{kNotReady,
+  return Refusal{Verdict::kNoExecutor,
                  "job:" + base::Shown(request.job) +
                      " has no subscriber (SubscribeNotifyExecStressTest) to execute the test"};
 }
@@ -135,7 +132,7 @@ std::optional<Refusal> FindAgents(const Fleet& fleet,
   if (problems.size() > kNamesShown) {
     text += "; and " + std::to_string(problems.size() - kNamesShown) + " more";
   }
-  return Refusal{kNotReady, base::Shown(text, 900)};
+  return Refusal{Verdict::kNoExecutor, base::Shown(text, 900)};
 }
 
 std::optional<Refusal> CheckDevices(const StressContext& context, const std::string& job_id,
@@ -144,9 +141,9 @@ std::optional<Refusal> CheckDevices(const StressContext& context, const std::str
     const Part& part = plan.parts[rank.part];
     if (rank.device < 0) continue;
     if (const auto run = context.fleet->HolderOf({part.agent, rank.device})) {
-      return Refusal{kRunning, "device " + std::to_string(rank.device) + " of node " +
-                                   base::Quoted(part.node) + " is under test in run " +
-                                   std::to_string(*run)};
+      return Refusal{Verdict::kBusy, "device " + std::to_string(rank.device) + " of node " +
+                                         base::Quoted(part.node) + " is under test in run " +
+                                         std::to_string(*run)};
     }
   }
   std::set<DeviceKey> wanted;
@@ -166,10 +163,11 @@ std::optional<Refusal> CheckDevices(const StressContext& context, const std::str
     if (!shares_node) continue;
     for (const rank_table::RankPlace& place : job.table->ranks) {
       if (place.device < 0 || !wanted.contains({names[place.node], place.device})) continue;
-      return Refusal{kRunning, "device " + std::to_string(place.device) + " of node " +
-                                   base::Quoted(job.table->nodes[place.node].name) +
-                                   " is part of running job " + base::Quoted(id) +
-                                   "; if that job has ended, set it complete (`assay job status`)"};
+      return Refusal{Verdict::kBusy,
+                     "device " + std::to_string(place.device) + " of node " +
+                         base::Quoted(job.table->nodes[place.node].name) +
+                         " is part of running job " + base::Quoted(id) +
+                         "; if that job has ended, set it complete (`assay job status`)"};
     }
   }
   return std::nullopt;
@@ -194,30 +192,31 @@ std::variant<StressPlan, Refusal> PlanStress(const StressRequested& request,
                                              const StressContext& context) {
   const auto found = context.jobs->find(request.job);
   if (found == context.jobs->end()) {
-    return Refusal{kParameter, "job:" + base::Shown(request.job) + " not exist"};
+    return Refusal{Verdict::kBadParameter, "job:" + base::Shown(request.job) + " not exist"};
   }
   const Job& job = found->second;
   if (job.table->ranks.empty()) {
-    return Refusal{kNotReady, "job:" + base::Shown(request.job) +
-                                  " has no rank table yet; apply it when the job is placed"};
+    return Refusal{Verdict::kNoExecutor,
+                   "job:" + base::Shown(request.job) +
+                       " has no rank table yet; apply it when the job is placed"};
   }
   NodeOps chosen;
   if (auto refusal = ReadRequest(request, job, &chosen)) return *std::move(refusal);
 
   if (context.open_run) {
-    return Refusal{kRunning, "jobId=" + base::Shown(request.job) +
-                                 " om is running, or job recovering: run " +
-                                 std::to_string(*context.open_run) + " is open"};
+    return Refusal{Verdict::kBusy, "jobId=" + base::Shown(request.job) +
+                                       " om is running, or job recovering: run " +
+                                       std::to_string(*context.open_run) + " is open"};
   }
   StressPlan plan;
   if (auto refusal = ChooseExecutor(request, context, &plan.executor)) return *std::move(refusal);
   if (job.owing_until > context.now) {
-    return Refusal{kRunning, "jobId=" + base::Shown(request.job) +
-                                 " om is running, or job recovering: run " +
-                                 std::to_string(job.last_run) +
-                                 " ended without the reply of its subscriber, which may still be "
-                                 "testing; try again after that reply, or at the latest in " +
-                                 base::Seconds(job.owing_until - context.now)};
+    return Refusal{Verdict::kBusy,
+                   "jobId=" + base::Shown(request.job) + " om is running, or job recovering: run " +
+                       std::to_string(job.last_run) +
+                       " ended without the reply of its subscriber, which may still be "
+                       "testing; try again after that reply, or at the latest in " +
+                       base::Seconds(job.owing_until - context.now)};
   }
 
   std::vector<std::uint32_t> nodes;

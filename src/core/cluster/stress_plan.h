@@ -1,5 +1,5 @@
-// Decides whether a stress test may run and which executor runs which ranks, by ClusterD's rules,
-// codes and texts (docs/wire.md 3) and Assay's own (docs/wire.md 9: executor, devices under test
+// Decides whether a stress test may run and which executor runs which ranks, by ClusterD's rules
+// and texts (docs/wire.md 3) and Assay's own (docs/wire.md 9: executor, devices under test
 // elsewhere).
 //
 // Thread safety: a pure function.
@@ -14,14 +14,9 @@
 #include "core/cluster/fleet.h"
 #include "core/event.h"
 #include "core/model.h"
+#include "core/verdict.h"
 
 namespace assay::core::cluster {
-
-// `code` as on the wire: 404, 411, 413.
-struct Refusal {
-  int code = 0;
-  std::string text;
-};
 
 struct StressPlan {
   Executor executor = Executor::kAgent;

@@ -12,6 +12,7 @@
 #include "control/signal_size.h"
 #include "core/job_file.h"
 #include "rank_table/rank_table.h"
+#include "wire/clusterd_code.h"
 
 namespace assay::rpc::admin {
 namespace {
@@ -20,11 +21,9 @@ constexpr int kNodesMax = 65'536;
 
 Reply Invalid(std::string text) { return ReplyWith(base::InvalidError(std::move(text))); }
 
-// The status of a refused command, its text prefixed with the answer's wire code; OK if accepted.
+// The status of a refused command; OK if accepted.
 base::Status Refusal(const core::Answer& answer) {
-  if (answer.code == 0) return base::Status::Ok();
-  const base::Code code = answer.status.ok() ? base::Code::kConflict : answer.status.code();
-  return {code, std::to_string(answer.code) + " " + answer.text};
+  return wire::AdminStatus(answer.verdict, answer.text);
 }
 
 // For commands with an empty response.

@@ -60,7 +60,7 @@ void JobStatesCall::Fail(int index, std::string text) {
 }
 
 void JobStatesCall::OnAnswer(int index, const core::Answer& answer) {
-  if (answer.code != 0) {
+  if (answer.verdict != core::Verdict::kAccepted) {
     Fail(index, answer.text);
   } else if (answer.changed) {
     answer_.set_set(answer_.set() + 1);

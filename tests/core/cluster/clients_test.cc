@@ -41,9 +41,8 @@ struct ClientsWorld : World {
 TEST_CASE("a client registers and subscribes with its id") {
   ClientsWorld world;
   const Answer answer = world.Register("c");
-  CHECK(answer.code == 200);
+  CHECK(answer.verdict == Verdict::kAccepted);
   CHECK(answer.text == "registration successful");
-  CHECK(answer.status.ok());
   const StreamId stream = world.Follow("c");
   CHECK(world.Attached(stream));
   CHECK(world.Last<AttachStream>()[0].topic == Topic::kSignal);
@@ -53,12 +52,12 @@ TEST_CASE("a client registers and subscribes with its id") {
 TEST_CASE("a role outside the whitelist is refused with the interface's text") {
   ClientsWorld world;
   const Answer answer = world.Register("c", "Other");
-  CHECK(answer.status.code() == Code::kDenied);
-  CHECK(answer.status.text() == "role:Other is not in whitelist");
-  CHECK(world.Register("c", "").status.code() == Code::kDenied);
-  CHECK(world.Register("c", std::string(20'000, 'r')).status.text().size() < 1000);
+  CHECK(answer.verdict == Verdict::kDenied);
+  CHECK(answer.text == "role:Other is not in whitelist");
+  CHECK(world.Register("c", "").verdict == Verdict::kDenied);
+  CHECK(world.Register("c", std::string(20'000, 'r')).text.size() < 1000);
   for (const char* role : {"CCAgent", "DefaultUser1", "DefaultUser2", "FdAgent"}) {
-    CHECK(world.Register(role, role).code == 200);
+    CHECK(world.Register(role, role).verdict == Verdict::kAccepted);
   }
 }
 
@@ -123,14 +122,14 @@ TEST_CASE("the limit on subscriptions refuses new streams and registrations") {
   Settings settings;
   settings.subscriptions_max = 2;
   ClientsWorld world(settings);
-  for (const char* client : {"a", "b", "c"}) REQUIRE(world.Register(client).code == 200);
+  for (const char* client : {"a", "b", "c"})
+    REQUIRE(world.Register(client).verdict == Verdict::kAccepted);
   const StreamId a = world.Follow("a");
   world.Follow("b");
   const StreamId refused = world.Follow("c");
   CHECK(world.Ended(refused).code() == Code::kExhausted);
   const Answer full = world.Register("d");
-  CHECK(full.code == 429);
-  CHECK(full.status.ok());
+  CHECK(full.verdict == Verdict::kLimitReached);
   // A client that replaces its own stream is not refused.
   const StreamId again = world.Follow("a");
   CHECK(world.Attached(again));
@@ -139,23 +138,23 @@ TEST_CASE("the limit on subscriptions refuses new streams and registrations") {
   CHECK(world.Attached(world.Follow("c")));
   world.Close(world.Follow("unknown"));
 
-  CHECK(world.Register("d").code == 429);  // two subscriptions are open again
+  CHECK(world.Register("d").verdict == Verdict::kLimitReached);  // two subscriptions are open again
 }
 
 TEST_CASE("at the limit of ids a new one evicts the one idle longest, never one with a stream") {
   Settings settings;
   settings.clients_max = 2;
   ClientsWorld world(settings);
-  REQUIRE(world.Register("a").code == 200);
+  REQUIRE(world.Register("a").verdict == Verdict::kAccepted);
   world.Pass(1);
-  REQUIRE(world.Register("b").code == 200);
+  REQUIRE(world.Register("b").verdict == Verdict::kAccepted);
   world.Pass(1);
-  REQUIRE(world.Register("c").code == 200);
+  REQUIRE(world.Register("c").verdict == Verdict::kAccepted);
   CHECK(world.Ended(world.Follow("a")).code() == Code::kNotFound);
   CHECK(world.Attached(world.Follow("b")));
   CHECK(world.Attached(world.Follow("c")));
   // Ids with a stream are not evicted.
-  CHECK(world.Register("d").code == 429);
+  CHECK(world.Register("d").verdict == Verdict::kLimitReached);
   CHECK_THAT(world.Last<Answer>()[0].text, Contains("max client num is 2"));
 }
 

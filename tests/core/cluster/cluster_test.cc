@@ -45,7 +45,7 @@ TEST_CASE(
   (void)early;
 
   const Answer answer = world.Stress("j");
-  CHECK(answer.code == 0);
+  CHECK(answer.verdict == Verdict::kAccepted);
   CHECK(answer.text == "stress test operation was successfully distributed");
   CHECK(answer.executor == Executor::kAgent);
   REQUIRE(world.Sent<Assign>().size() == 2);
@@ -98,47 +98,46 @@ TEST_CASE("every reported outcome is acknowledged, also a repeated one") {
   CHECK(world.Sent<Ack>().size() == 1);
 }
 
-TEST_CASE("refusals have ClusterD's codes and texts") {
+TEST_CASE("refusals have a verdict and ClusterD's text") {
   TwoNodes world;
   world.Apply("pending", MakeTable({}));
   const auto refused = [&](StressRequested asked) {
     asked.call = world.NextId();
     world.Step(asked);
     const Answer answer = world.Last<Answer>().at(0);
-    CHECK_FALSE(answer.status.ok());
-    CHECK(answer.status.text() == answer.text);
+    CHECK(answer.verdict != Verdict::kAccepted);
     CHECK(answer.text.size() < 1024);
-    return std::to_string(answer.code) + " " + answer.text;
+    return std::string(Name(answer.verdict)) + " " + answer.text;
   };
   StressRequested asked;
   asked.job = "unknown";
-  CHECK(refused(asked) == "413 job:unknown not exist");
+  CHECK(refused(asked) == "bad_parameter job:unknown not exist");
   asked.job = std::string(10'000, 'x');
   CHECK_THAT(refused(asked), Contains("not exist"));
   asked.job = "pending";
-  CHECK_THAT(refused(asked), Contains("404") && Contains("rank table"));
+  CHECK_THAT(refused(asked), Contains("no_executor") && Contains("rank table"));
   asked.job = "j";
-  CHECK(refused(asked) == "413 stress test node is nil");
+  CHECK(refused(asked) == "bad_parameter stress test node is nil");
   asked.node_ops = {{"a", {}}};
-  CHECK(refused(asked) == "413 node:a stress test ops is 0");
+  CHECK(refused(asked) == "bad_parameter node:a stress test ops is 0");
   asked.node_ops = {{"z", {0}}};
-  CHECK(refused(asked) == "413 node:z not exist in job:j");
+  CHECK(refused(asked) == "bad_parameter node:z not exist in job:j");
   asked.node_ops = {{"a", {0, 7}}};
-  CHECK(refused(asked) == "413 op:7 not exist in support operation:[0 1]");
+  CHECK(refused(asked) == "bad_parameter op:7 not exist in support operation:[0 1]");
   asked.node_ops = {{"a", {1, 1}}};
-  CHECK(refused(asked) == "413 node:a stress test ops should not repeat");
+  CHECK(refused(asked) == "bad_parameter node:a stress test ops should not repeat");
   asked.all_ops = {0, 0};
-  CHECK(refused(asked) == "413 node:AllNodes stress test ops should not repeat");
+  CHECK(refused(asked) == "bad_parameter node:AllNodes stress test ops should not repeat");
   asked.all_ops = {};
   asked.node_ops = {{"a", {0}}};
   asked.demand = ExecutorDemand::kSubscriber;
-  CHECK_THAT(refused(asked), Contains("404 job:j has no subscriber"));
+  CHECK_THAT(refused(asked), Contains("no_executor job:j has no subscriber"));
   CHECK(world.durable().runs.empty());
   CHECK(world.durable().leases.empty());
 
   world.Stress("j");
   asked.demand = ExecutorDemand::kAuto;
-  CHECK_THAT(refused(asked), Contains("411 jobId=j om is running, or job recovering"));
+  CHECK_THAT(refused(asked), Contains("busy jobId=j om is running, or job recovering"));
 }
 
 TEST_CASE("an agent that does not have a rank's device cannot execute it") {
@@ -155,7 +154,7 @@ TEST_CASE("an agent that does not have a rank's device cannot execute it") {
   const LinkId b = attach("b", {});
   world.Apply("j", MakeTable({{"a", {3, 4, 15}}, {"b", {0}}}));
   const Answer answer = world.Stress("j");
-  CHECK(answer.code == 404);
+  CHECK(answer.verdict == Verdict::kNoExecutor);
   CHECK(answer.text ==
         "no agent can execute the test on 2 nodes: "
         "node \"a\": its agent does not list device 4, 15, but lists 4 devices from 0 to 3; "
@@ -169,19 +168,19 @@ TEST_CASE("an agent that does not have a rank's device cannot execute it") {
 
   // A subscriber needs no agent, and an agent that attaches again with more devices is eligible.
   world.Subscribe("many", Topic::kNotify);
-  CHECK(world.Stress("many").code == 0);
+  CHECK(world.Stress("many").verdict == Verdict::kAccepted);
   world.Apply("k", MakeTable({{"b", {7}}}));
-  CHECK(world.Stress("k").code == 404);
+  CHECK(world.Stress("k").verdict == Verdict::kNoExecutor);
   world.Step(LinkClosed{b});
   world.Attach("b");
-  CHECK(world.Stress("k").code == 0);
+  CHECK(world.Stress("k").verdict == Verdict::kAccepted);
 }
 
 TEST_CASE("the refusal names a node without an attached agent") {
   TwoNodes world;
   world.Step(LinkClosed{world.b});
   const Answer answer = world.Stress("j");
-  CHECK(answer.code == 404);
+  CHECK(answer.verdict == Verdict::kNoExecutor);
   CHECK_THAT(answer.text, Contains("node \"b\": its agent is not attached"));
   world.Apply("k", MakeTable({{"nowhere", {0}}}));
   CHECK_THAT(world.Stress("k").text, Contains("node \"nowhere\": no attached agent"));
@@ -255,11 +254,11 @@ TEST_CASE("a test is refused if a device is under test or part of another runnin
   CHECK_THAT(world.Stress("j").text,
              Contains("device 1 of node \"a\" is part of running job \"k\""));
   world.Step(JobStateSet{world.NextId(), {}, "k", JobState::kComplete});
-  REQUIRE(world.Stress("j").code == 0);
+  REQUIRE(world.Stress("j").verdict == Verdict::kAccepted);
   CHECK_THAT(world.Stress("k").text, Contains("device 1 of node \"a\" is under test in run 1"));
   world.Step(JobStateSet{world.NextId(), {}, "j", JobState::kComplete});
   world.Apply("l", MakeTable({{"a", {2, 3}}}));
-  CHECK(world.Stress("l").code == 0);  // other devices of the same node
+  CHECK(world.Stress("l").verdict == Verdict::kAccepted);  // other devices of the same node
 }
 
 TEST_CASE("the same identity attaches again at once; another one only after the agent timeout") {
@@ -288,24 +287,24 @@ TEST_CASE("a subscriber is notified once, replies add up, repeats change nothing
   const StreamId one = world.Subscribe("j", Topic::kNotify);
   world.Subscribe("j", Topic::kNotify);
   const Answer answer = world.Stress("j", {1, 0});
-  REQUIRE(answer.code == 0);
+  REQUIRE(answer.verdict == Verdict::kAccepted);
   CHECK(answer.executor == Executor::kSubscriber);
   REQUIRE(world.Last<PublishNotify>().size() == 1);
   CHECK(world.Last<PublishNotify>()[0].ranks->size() == 2);
   world.Step(StreamClosed{one});  // closing its stream does not end the run
 
   CHECK(world.Reply("j", {{"0", "0", "0", "OK"}, {"0", "1", "0", "OK"}}).text == "reply success");
-  CHECK(world.Reply("j", {{"0", "0", "2", "other"}}).code == 0);
+  CHECK(world.Reply("j", {{"0", "0", "2", "other"}}).verdict == Verdict::kAccepted);
   CHECK(world.RunOf(answer.run).ranks[0].outcomes[Op::kAic].code == OutcomeCode::kOk);
   const Answer bad = world.Reply(
       "j", {{"7", "0", "0", ""}, {"1", "9", "0", ""}, {"1", "0", "5", ""}, {"1", "1", "0", "OK"}});
-  CHECK(bad.code == 413);
+  CHECK(bad.verdict == Verdict::kBadParameter);
   CHECK_THAT(bad.text, Contains("rank:7") && Contains("op:9") && Contains("code:5"));
   CHECK(world.RunOf(answer.run).open == 1);
   world.Reply("j", {{"1", "0", "2", "find fault - rank, bit"}});
   CHECK_THAT(world.RunOf(answer.run).message,
              Contains("stress test find fault, isolate node:map[a:{}],result:"));
-  CHECK(world.Reply("unknown", {}).code == 400);
+  CHECK(world.Reply("unknown", {}).verdict == Verdict::kNotRegistered);
   CHECK_THAT(world.Reply("j", {{"1", "0", "0", ""}}).text, Contains("no outcome was changed"));
 }
 
@@ -316,10 +315,10 @@ TEST_CASE("the next notification waits for reply_quiet after the last reply") {
   world.Stress("j", {0});
   world.Reply("j", {{"0", "0", "0", "OK"}, {"1", "0", "0", "OK"}});
   const Answer second = world.Stress("j", {0});
-  REQUIRE(second.code == 0);
+  REQUIRE(second.verdict == Verdict::kAccepted);
   CHECK(world.Last<PublishNotify>().empty());
   // A repeat of the first reply during this time does not count for the second run.
-  CHECK(world.Reply("j", {{"0", "0", "0", "OK"}}).code == 0);
+  CHECK(world.Reply("j", {{"0", "0", "0", "OK"}}).verdict == Verdict::kAccepted);
   CHECK(world.RunOf(second.run).open == 2);
   world.Let(world.settings().reply_quiet - 1);
   CHECK(world.RunOf(second.run).state == RunState::kAccepted);
@@ -337,7 +336,7 @@ TEST_CASE("an unanswered subscriber-run ends in timeouts and blocks the job unti
   CHECK_THAT(world.RunOf(run).message, Contains("stress test timeout fault, faultRank:[0 1]"));
   CHECK_THAT(world.Stress("j").text, Contains("om is running") && Contains("without the reply"));
   world.Reply("j", {{"0", "0", "0", "late"}});
-  CHECK(world.Stress("j").code == 0);
+  CHECK(world.Stress("j").verdict == Verdict::kAccepted);
 }
 
 TEST_CASE("after a restart no run is notified twice, and an unsent notification is sent") {
@@ -372,7 +371,8 @@ TEST_CASE("ranks of a subscriber that does not return in time are not run") {
   CHECK_THAT(world.RunOf(run).message,
              Contains("stress test finish, not run on rank:[0],result:") &&
                  Contains("executor not connected"));
-  CHECK(world.Stress("j").code == 404);  // no reply is outstanding, but there is no executor
+  CHECK(world.Stress("j").verdict ==
+        Verdict::kNoExecutor);  // no reply is outstanding, but there is no executor
 }
 
 TEST_CASE("an agent that is not ready in time is left out; the others are started") {
@@ -429,12 +429,12 @@ TEST_CASE(
   CHECK_THAT(world.RunOf(run).message, Contains("faultRank:[2 3]"));
   // Its devices stay leased until it confirms the Discard.
   CHECK(world.durable().leases.size() == 2);
-  CHECK(world.Stress("j").code == 404);
+  CHECK(world.Stress("j").verdict == Verdict::kNoExecutor);
   world.b = world.Attach("b", "", {{run, true}});
   CHECK(world.Sent<Discard>().size() == 1);
-  CHECK(world.Stress("j").code == 411);
+  CHECK(world.Stress("j").verdict == Verdict::kBusy);
   world.Say(world.b, Discarded{run});
-  CHECK(world.Stress("j").code == 0);
+  CHECK(world.Stress("j").verdict == Verdict::kAccepted);
 }
 
 TEST_CASE("a rank's deadline counts from its own start") {
@@ -487,11 +487,11 @@ TEST_CASE("a cancelled subscriber-run waits for its replies") {
 TEST_CASE("a job under test keeps its table and cannot be deleted; its state may change") {
   TwoNodes world;
   const RunId run = world.Stress("j").run;
-  CHECK(world.Apply("j", MakeTable({{"a", {3}}})).code == 411);
+  CHECK(world.Apply("j", MakeTable({{"a", {3}}})).verdict == Verdict::kBusy);
   world.Step(JobDeleted{world.NextId(), {}, "j"});
-  CHECK(world.Last<Answer>().at(0).code == 411);
+  CHECK(world.Last<Answer>().at(0).verdict == Verdict::kBusy);
   world.Step(JobStateSet{world.NextId(), {}, "j", JobState::kFailed});
-  CHECK(world.Last<Answer>().at(0).code == 0);
+  CHECK(world.Last<Answer>().at(0).verdict == Verdict::kAccepted);
   CHECK(world.durable().jobs.at("j").state == JobState::kFailed);
   world.Step(RunCancelled{world.NextId(), {}, run});
   world.Say(world.a, Discarded{run});
@@ -528,14 +528,14 @@ TEST_CASE("node forget refuses a node that is attached or part of an open run") 
     world.Step(NodeForgotten{world.NextId(), {}, node});
     return world.Last<Answer>().at(0);
   };
-  CHECK(forget("zz").code == 404);
+  CHECK(forget("zz").verdict == Verdict::kNotFound);
   CHECK_THAT(forget("a").text, Contains("is attached"));
   world.Started();
   world.Step(LinkClosed{world.a});
   CHECK_THAT(forget("a").text, Contains("open run"));
   world.Step(LinkClosed{world.b});
   world.Let(3'600'000);
-  CHECK(forget("a").code == 0);
+  CHECK(forget("a").verdict == Verdict::kAccepted);
   CHECK_FALSE(world.durable().nodes.contains("a"));
   CHECK(world.durable().leases.size() == 2);
 }
