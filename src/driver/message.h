@@ -33,9 +33,7 @@ struct Start {
   Options options;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    auto& o = self.options;
-    visit(o.kind, o.host_devices, o.host_op_ms, o.host_level, o.host_fault, o.sim_devices,
-          o.sim_op_ms, o.sim_plan);
+    visit(self.options.kind, self.options.values);
   }
 };
 struct ListDevices {  // -> DevicesListed
