@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "driver/driver_table.h"
 #include "store/spool.h"
 #include "wire/grpc_log.h"
 
@@ -55,7 +56,9 @@ class Agent::Impl {
     WorkerSpec worker;
     worker.driver = options.driver;
     worker.program = options.program;
-    worker.env = options.worker_env;
+    base::Result<const driver::DriverEntry*> driver = driver::FindDriver(options.driver);
+    if (!driver.ok()) return driver.status();
+    worker.env.assign((*driver)->worker_env.begin(), (*driver)->worker_env.end());
     const base::Status status = AskInventory(worker, kInventoryWait, &self);
     if (!status.ok()) return status;
     base::LogInfo("node " + node_ + ": " + std::to_string(self.devices.size()) +

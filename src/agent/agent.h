@@ -14,7 +14,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "core/model.h"
@@ -33,8 +32,6 @@ struct AgentOptions {
   core::Ms commit_timeout = 10'000;
   // The worker program, started as `PROGRAM worker --in=N --out=N`.
   std::string program = "/proc/self/exe";
-  // NAME=value, added to the workers' environment.
-  std::vector<std::string> worker_env;
 };
 
 class Agent {

@@ -23,28 +23,9 @@
 
 #include "base/status.h"
 #include "core/op.h"
+#include "driver/options.h"
 
 namespace assay::driver {
-
-// The driver and its settings. They come from the agent's flags and go unchanged to each worker.
-struct Options {
-  std::string kind = "auto";  // auto, host, sim
-
-  // host: the machine's CPU and memory.
-  std::int32_t host_devices = 0;  // 1..64; 0: one per core, at least 2 and at most 8
-  std::int32_t host_op_ms = 2000;
-  std::string host_level;  // instruction-set level, e.g. x86-64-v2; empty: this CPU's best
-  std::string host_fault;  // for tests: DEVICE:OP=KIND@ROUND, see host/fault.h; empty: none
-
-  // sim: no hardware, a plan of outcomes.
-  std::int32_t sim_devices = 8;
-  std::int32_t sim_op_ms = 200;
-  std::string sim_plan;  // DEVICE:CALL=OUTCOME,... see sim/sim_plan.h
-
-  // Not a setting: the descriptor of the worker's frame pipe, to which the sim driver writes the
-  // garbage that a plan requests. The worker sets it; -1 elsewhere.
-  std::int32_t frame_fd = -1;
-};
 
 struct DeviceInfo {
   std::int32_t device = 0;  // physical id, as in rank tables
@@ -118,8 +99,8 @@ class Driver {
   virtual VoltageReport MakeSafe(std::int32_t device) = 0;
 };
 
-// Creates the driver that `options` names. An error names the wrong option and the allowed values.
-// Opens no device, so it is cheap enough for checking flags.
+// Creates the driver that `options` names (driver_table.h). An error names the wrong option and the
+// allowed values. Opens no device, so it is cheap enough for checking flags.
 base::Result<std::unique_ptr<Driver>> Make(const Options& options);
 
 }  // namespace assay::driver

@@ -22,7 +22,7 @@
 
 namespace assay::driver {
 
-inline constexpr std::uint8_t kFrameVersion = 1;
+inline constexpr std::uint8_t kFrameVersion = 2;
 inline constexpr std::size_t kFrameHeaderBytes = 8;
 inline constexpr std::size_t kFramePayloadMax = std::size_t{1} << 20;
 

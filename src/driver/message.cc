@@ -1,5 +1,6 @@
 #include "driver/message.h"
 
+#include <map>
 #include <type_traits>
 #include <utility>
 
@@ -36,6 +37,10 @@ class Writer {
   void Put(const std::vector<T>& values) {
     PutU32(static_cast<std::uint32_t>(values.size()));
     for (const T& value : values) Put(value);
+  }
+  void Put(const std::map<std::string, std::string>& values) {
+    PutU32(static_cast<std::uint32_t>(values.size()));
+    for (const auto& [name, value] : values) (*this)(name, value);
   }
 
   std::string out_;
@@ -101,6 +106,16 @@ class Reader {
     values->clear();
     // Every element takes some bytes, so a wrong count stops at the end of the bytes.
     for (std::uint32_t i = 0; i < count && ok_; ++i) Get(&values->emplace_back());
+  }
+  void Get(std::map<std::string, std::string>* values) {
+    const std::uint32_t count = U32();
+    values->clear();
+    for (std::uint32_t i = 0; i < count && ok_; ++i) {
+      std::string name;
+      std::string value;
+      (*this)(name, value);
+      if (!values->emplace(std::move(name), std::move(value)).second) ok_ = false;
+    }
   }
 
   std::string_view in_;

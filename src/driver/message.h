@@ -8,6 +8,16 @@
 // The type of a frame is the message's index in its variant, so the order below is part of the wire
 // format: a change of the order or of a field requires a new kFrameVersion.
 //
+// The encoding is our own although the program links protobuf, because a worker's answer decides
+// whether hardware counts as faulty, and protobuf's decoder does not require a complete message:
+// proto3 does not encode zero, so an empty payload would be a valid OpDone "aic ok". Of the
+// prefixes of an OpDone, 3 in 42 decode, and 1.7 % of OpDones with 8 random bytes appended; here
+// none do. Checking the presence of every field of 15 messages takes more code than the 120 lines
+// of this codec. Cost does not decide: a process with protobuf-lite starts in 0.84 ms of CPU time
+// instead of 0.68 ms and is 0.9 MB larger, which `assay` pays anyway. (protobuf 3.21, gcc 12,
+// -O2.) Neither detects every change within a message: of OpDones with one byte changed, which is
+// mostly a byte of the detail, 42 % decode with protobuf, which requires UTF-8, and 85 % here.
+//
 // Thread safety: pure functions.
 #pragma once
 
@@ -33,9 +43,7 @@ struct Start {
   Options options;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    auto& o = self.options;
-    visit(o.kind, o.host_devices, o.host_op_ms, o.host_level, o.host_fault, o.sim_devices,
-          o.sim_op_ms, o.sim_plan);
+    visit(self.options.kind, self.options.values);
   }
 };
 struct ListDevices {  // -> DevicesListed

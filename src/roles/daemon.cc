@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "agent/agent.h"
 #include "base/ids.h"
@@ -19,6 +20,7 @@
 #include "cli/flags/duration.h"
 #include "cli/flags/flags.h"
 #include "coordinator/coordinator.h"
+#include "driver/driver_table.h"
 #include "roles/state_paths.h"
 
 namespace assay::roles {
@@ -45,6 +47,29 @@ constexpr char kMore[] =
     "  assay --role=agent --coordinator=head:8899\n"
     "  assay --role=coordinator,agent\n";
 
+// A flag of a driver's option, and its value.
+struct DriverFlag {
+  const driver::OptionSpec* spec;
+  std::int64_t number;
+  std::string text;
+};
+
+std::vector<DriverFlag> DriverFlags() {
+  std::vector<DriverFlag> flags;
+  for (const driver::DriverEntry* entry : driver::DriverTable()) {
+    for (const driver::OptionSpec& spec : entry->options) {
+      if (spec.help != nullptr) flags.push_back({&spec, spec.initial, {}});
+    }
+  }
+  return flags;
+}
+
+std::vector<std::string> DriverNames() {
+  std::vector<std::string> names = {"auto"};
+  for (const driver::DriverEntry* entry : driver::DriverTable()) names.emplace_back(entry->name);
+  return names;
+}
+
 struct Options {
   std::string role;
   std::string log_level = "info";
@@ -53,10 +78,7 @@ struct Options {
   std::int64_t subscriber_buffer = std::int64_t{1} << 20;
   coordinator::CoordinatorOptions coordinator;
   agent::AgentOptions agent;
-  std::int64_t host_seconds = 2000;
-  std::int64_t host_devices = 0;
-  std::int64_t sim_devices = 8;
-  std::int64_t sim_op = 200;
+  std::vector<DriverFlag> driver_flags = DriverFlags();
 };
 
 std::string Details() {
@@ -67,6 +89,24 @@ std::string Details() {
     text += line + std::string(command.summary) + "\n";
   }
   return text + kMore;
+}
+
+void DeclareDriverFlags(std::vector<DriverFlag>* driver_flags, cli::flags::Flags* flags) {
+  using Type = driver::OptionSpec::Type;
+  for (DriverFlag& flag : *driver_flags) {
+    const driver::OptionSpec& spec = *flag.spec;
+    switch (spec.type) {
+      case Type::kNumber:
+        flags->Number(spec.name, &flag.number, spec.low, spec.high, spec.help);
+        break;
+      case Type::kSeconds:
+        flags->Seconds(spec.name, &flag.number, spec.help);
+        break;
+      case Type::kText:
+        flags->Text(spec.name, &flag.text, spec.placeholder, spec.help);
+        break;
+    }
+  }
 }
 
 void Declare(Options* o, cli::flags::Flags* flags) {
@@ -115,15 +155,9 @@ void Declare(Options* o, cli::flags::Flags* flags) {
       .Path("state-dir", &o->agent.state_dir, "FOLDER",
             "folder for identity and unsent results (agent in the state folder)")
       .Time("stop-grace", &o->agent.stop_grace, "how long SIGTERM waits for the current op")
-      .Choice("driver", &o->agent.driver.kind, {"auto", "host", "sim"},
-              "driver of the devices under test (auto)")
-      .Number("host-devices", &o->host_devices, 0, 64,
-              "host: number of devices of this machine; 0: one per core, at least 2, at most 8")
-      .Seconds("host-seconds", &o->host_seconds, "host: duration of each op")
-      .Number("sim-devices", &o->sim_devices, 1, 64, "sim: number of devices")
-      .Number("sim-op-ms", &o->sim_op, 0, 86'400'000, "sim: duration of each op, in milliseconds")
-      .Text("sim", &o->agent.driver.sim_plan, "PLAN",
-            "sim: outcomes, for example 3:aic=faulty,5:p2p=hang (default: ok)");
+      .Choice("driver", &o->agent.driver.kind, DriverNames(),
+              "driver of the devices under test (auto)");
+  DeclareDriverFlags(&o->driver_flags, flags);
 }
 
 // Rejects times so short that they alone would decide the result of every test.
@@ -184,10 +218,13 @@ base::Status Complete(Options* o, bool coordinator, bool agent) {
   if (agent) {
     if (base::Status made = MakeFolders(o->agent.state_dir); !made.ok()) return made;
   }
-  o->agent.driver.host_devices = static_cast<std::int32_t>(o->host_devices);
-  o->agent.driver.host_op_ms = static_cast<std::int32_t>(o->host_seconds);
-  o->agent.driver.sim_devices = static_cast<std::int32_t>(o->sim_devices);
-  o->agent.driver.sim_op_ms = static_cast<std::int32_t>(o->sim_op);
+  for (const DriverFlag& flag : o->driver_flags) {
+    if (flag.spec->type == driver::OptionSpec::Type::kText) {
+      o->agent.driver.Set(flag.spec->name, flag.text);
+    } else {
+      o->agent.driver.Set(flag.spec->name, flag.number);
+    }
+  }
   return base::Status::Ok();
 }
 

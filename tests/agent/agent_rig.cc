@@ -16,8 +16,8 @@ AgentOptions SimAgent(const std::string& coordinator, const support::TempDir& fo
   options.node = "n1";
   options.state_dir = folder / "state";
   options.driver.kind = "sim";
-  options.driver.sim_devices = 4;
-  options.driver.sim_op_ms = 20;
+  options.driver.Set("sim-devices", 4);
+  options.driver.Set("sim-op-ms", 20);
   options.program = ASSAY_WORKER_FOR_TEST;
   return options;
 }

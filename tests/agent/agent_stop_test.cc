@@ -56,7 +56,7 @@ TEST_CASE("RequestStop refuses new work and waits for the running ops", "[stop]"
   FakeCoordinator coordinator;
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
-  options.driver.sim_op_ms = 1'000;
+  options.driver.Set("sim-op-ms", 1'000);
   std::unique_ptr<Agent> agent = MustStart(options);
   Launch(&coordinator, Ranks(1, 2));
   agent->RequestStop();
@@ -77,7 +77,7 @@ TEST_CASE("ForceStop ends the running ops and makes the devices safe", "[stop]")
   FakeCoordinator coordinator;
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
-  options.driver.sim_plan = "0:aic=hang,1:aic=hang_voltage";
+  options.driver.Set("sim", "0:aic=hang,1:aic=hang_voltage");
   std::unique_ptr<Agent> agent = MustStart(options);
   Launch(&coordinator, Ranks(1, 2));
   agent->RequestStop();
@@ -99,7 +99,7 @@ TEST_CASE("the next agent reports the unacknowledged outcomes of a stopped one",
   FakeCoordinator coordinator;
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
-  options.driver.sim_plan = "0:aic=hang,1:aic=hang";
+  options.driver.Set("sim", "0:aic=hang,1:aic=hang");
   std::unique_ptr<Agent> agent = MustStart(options);
   coordinator.AckOutcomes(false);
   Launch(&coordinator, Ranks(1, 2));
@@ -146,7 +146,7 @@ TEST_CASE("an agent that cannot start names the reason", "[stop]") {
   CHECK(has(with([](AgentOptions* o) { o->node = "a\nb"; }), "node"));
   CHECK(has(with([](AgentOptions* o) { o->node = std::string(10'000, 'x'); }), "node"));
   CHECK(has(with([](AgentOptions* o) { o->driver.kind = "gpu"; }), "gpu"));
-  CHECK(has(with([](AgentOptions* o) { o->driver.sim_plan = "9:aic=nonsense"; }), "nonsense"));
+  CHECK(has(with([](AgentOptions* o) { o->driver.Set("sim", "9:aic=nonsense"); }), "nonsense"));
   CHECK(has(with([](AgentOptions* o) { o->program = "/nowhere/assay"; }), "/nowhere/assay"));
   CHECK(has(with([](AgentOptions* o) { o->program = "/bin/true"; }), "exit status 0"));
   std::ofstream(folder / "file") << "not a folder";
@@ -199,7 +199,7 @@ TEST_CASE("commits that keep failing end the running ops as a restart would", "[
   FakeCoordinator coordinator;
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
-  options.driver.sim_plan = "0:aic=hang";
+  options.driver.Set("sim", "0:aic=hang");
   options.commit_timeout = 1;
   std::unique_ptr<Agent> agent = MustStart(options);
   Launch(&coordinator, Ranks(1, 2));

@@ -78,10 +78,11 @@ TEST_CASE("every outcome is reported with its reason", "[agent]") {
   FakeCoordinator coordinator;
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
-  options.driver.sim_devices = 8;
-  options.driver.sim_plan =
+  options.driver.Set("sim-devices", 8);
+  options.driver.Set(
+      "sim",
       "0:aic=faulty,1:aic=crash,2:aic=hang,3:aic=hang_voltage,4:aic=not_run,5:open=fail,"
-      "6:aic=garbage";
+      "6:aic=garbage");
   std::unique_ptr<Agent> agent = MustStart(options);
   core::Assign assign = Ranks(1, 8);
   assign.aic_deadline = 1'500;
@@ -116,7 +117,7 @@ TEST_CASE("a crash in p2p affects only its own rank", "[agent]") {
   FakeCoordinator coordinator;
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
-  options.driver.sim_plan = "1:p2p=crash_voltage,2:safe=hang,2:p2p=crash";
+  options.driver.Set("sim", "1:p2p=crash_voltage,2:safe=hang,2:p2p=crash");
   std::unique_ptr<Agent> agent = MustStart(options);
   core::Assign assign = Ranks(1, 4);
   assign.kill_grace = 100;
@@ -138,7 +139,7 @@ TEST_CASE("an agent that died during a test reports its outcomes after the resta
   FakeCoordinator coordinator;
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
-  options.driver.sim_plan = "0:aic=hang";
+  options.driver.Set("sim", "0:aic=hang");
   std::unique_ptr<Agent> agent = MustStart(options);
   Launch(&coordinator, Ranks(5, 2));
   REQUIRE(coordinator.Until([](const Heard& heard) { return Began(heard, 100, core::Op::kAic); }));
@@ -226,7 +227,7 @@ TEST_CASE("a run is cancelled and discarded", "[agent]") {
   FakeCoordinator coordinator;
   support::TempDir folder;
   AgentOptions options = SimAgent(coordinator.address(), folder);
-  options.driver.sim_plan = "0:aic=hang,1:aic=hang";
+  options.driver.Set("sim", "0:aic=hang,1:aic=hang");
   std::unique_ptr<Agent> agent = MustStart(options);
   core::Assign assign = Ranks(1, 2);
   assign.kill_grace = 50;

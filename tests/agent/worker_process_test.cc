@@ -30,8 +30,8 @@ WorkerSpec SimSpec(const std::string& plan) {
   WorkerSpec spec;
   spec.program = ASSAY_WORKER_FOR_TEST;
   spec.driver.kind = "sim";
-  spec.driver.sim_op_ms = 4;
-  spec.driver.sim_plan = plan;
+  spec.driver.Set("sim-op-ms", 4);
+  spec.driver.Set("sim", plan);
   return spec;
 }
 
@@ -389,9 +389,9 @@ TEST_CASE("the host's p2p test runs between processes") {
   WorkerSpec spec;
   spec.program = ASSAY_WORKER_FOR_TEST;
   spec.driver.kind = "host";
-  spec.driver.host_devices = 3;
-  spec.driver.host_op_ms = 100;
-  spec.driver.host_fault = "1:p2p=flip@1";
+  spec.driver.Set("host-devices", 3);
+  spec.driver.Set("host-seconds", 100);
+  spec.driver.Set("host-fault", "1:p2p=flip@1");
   const std::vector<driver::P2pMember> members = {{7, 0}, {8, 1}, {9, 2}};
   std::vector<std::unique_ptr<Talk>> talks;
   std::vector<Talk*> all;

@@ -87,7 +87,7 @@ TEST_CASE("an invalid frame is refused, with its bytes in the error, and so is a
   CHECK(ErrorFor("garbage!") == "not a frame: 67 61 72 62 61 67 65 21");
   std::string other = EncodeFrame(1, "");
   other[5] = 9;
-  CHECK(ErrorFor(other) == "frame of version 9, expected 1");
+  CHECK(ErrorFor(other) == "frame of version 9, expected 2");
 
   FrameDecoder decoder;
   decoder.Append("garbage garbage");

@@ -40,9 +40,9 @@ class Nobody : public driver::Progress {
 Options HostOptions(const std::string& fault) {
   Options options;
   options.kind = "host";
-  options.host_devices = 2;
-  options.host_op_ms = 50;
-  options.host_fault = fault;
+  options.Set("host-devices", 2);
+  options.Set("host-seconds", 50);
+  options.Set("host-fault", fault);
   return options;
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("each instruction-set level of this CPU gives the exact products") {
     }
     CHECK(FindKernel((*at)->level) == *at);
     Options options = HostOptions("");
-    options.host_level = (*at)->level;
+    options.Set("host-level", (*at)->level);
     const OpReport report = RunAicWith(options);
     CHECK(report.code == OutcomeCode::kOk);
     CHECK(Has(report.detail, (*at)->level));
@@ -134,7 +134,7 @@ TEST_CASE("each instruction-set level of this CPU gives the exact products") {
 
 TEST_CASE("the error for an unsupported level lists the supported ones") {
   Options options = HostOptions("");
-  options.host_level = "x86-64-v9";
+  options.Set("host-level", "x86-64-v9");
   const Status status = Make(options).status();
   CHECK(status.code() == Code::kUnsupported);
   CHECK(Has(status.text(), "x86-64-v9"));
@@ -169,7 +169,7 @@ TEST_CASE("copies between devices are checked in both directions") {
     CHECK(Has(report.detail, " 0 mismatches"));
   }
   Options many = HostOptions("");
-  many.host_devices = 5;
+  many.Set("host-devices", 5);
   for (const OpReport& report : RunP2pWith(many, 5)) {
     CHECK(report.code == OutcomeCode::kOk);
     CHECK(Has(report.detail, "4 peers"));
@@ -235,7 +235,7 @@ TEST_CASE("a p2p test that cannot open a peer's buffer names the peer and the re
 
 TEST_CASE("a device retains its buffer until the last peer has opened it") {
   Options options = HostOptions("");
-  options.host_op_ms = 1;
+  options.Set("host-seconds", 1);
   const auto host = MakeDriver(options);
   const std::vector<P2pMember> members = {{100, 0}, {101, 1}};
   Nobody nobody;

@@ -46,23 +46,23 @@ const P2pGroup kGroup{{{3, 1}, {-4, 2147483647}}, 1};
 TEST_CASE("messages to a worker keep every field") {
   Start start;
   start.options.kind = "host";
-  start.options.host_devices = 5;
-  start.options.host_op_ms = 6;
-  start.options.host_level = "x86-64-v2";
-  start.options.host_fault = "0:aic=flip@1";
-  start.options.sim_devices = 9;
-  start.options.sim_op_ms = 10;
-  start.options.sim_plan = "1:aic=hang";
+  start.options.Set("host-devices", 5);
+  start.options.Set("host-seconds", 6);
+  start.options.Set("host-level", "x86-64-v2");
+  start.options.Set("host-fault", "0:aic=flip@1");
+  start.options.Set("sim-devices", 9);
+  start.options.Set("sim-op-ms", 10);
+  start.options.Set("sim", "1:aic=hang");
   start.options.frame_fd = 4;
   const Options got = RoundTripTo(start).options;
   CHECK(got.kind == "host");
-  CHECK(got.host_devices == 5);
-  CHECK(got.host_op_ms == 6);
-  CHECK(got.host_level == "x86-64-v2");
-  CHECK(got.host_fault == "0:aic=flip@1");
-  CHECK(got.sim_devices == 9);
-  CHECK(got.sim_op_ms == 10);
-  CHECK(got.sim_plan == "1:aic=hang");
+  CHECK(got.values.at("host-devices") == "5");
+  CHECK(got.values.at("host-seconds") == "6");
+  CHECK(got.values.at("host-level") == "x86-64-v2");
+  CHECK(got.values.at("host-fault") == "0:aic=flip@1");
+  CHECK(got.values.at("sim-devices") == "9");
+  CHECK(got.values.at("sim-op-ms") == "10");
+  CHECK(got.values.at("sim") == "1:aic=hang");
   CHECK(got.frame_fd == -1);  // local to the worker, never sent
 
   RoundTripTo(ListDevices{});

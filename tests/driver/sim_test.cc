@@ -22,8 +22,8 @@ class Recorder : public driver::Progress {
 std::unique_ptr<Driver> MakeQuick(const std::string& plan) {
   Options options;
   options.kind = "sim";
-  options.sim_op_ms = 0;
-  options.sim_plan = plan;
+  options.Set("sim-op-ms", 0);
+  options.Set("sim", plan);
   Result<std::unique_ptr<Driver>> made = Make(options);
   REQUIRE(made.ok());
   return *std::move(made);
@@ -126,15 +126,22 @@ TEST_CASE("the error for an invalid driver option names the option") {
   options.kind = "sims";
   CHECK(error(options) == "--driver=sims: known drivers are auto, host and sim");
   options = {};
-  options.sim_devices = 0;
-  CHECK(error(options) == "--sim-devices=0: allowed values are 1 to 1024");
+  options.Set("sim-devices", 0);
+  CHECK(error(options) == "--sim-devices=0: allowed values are 1 to 64");
   options = {};
-  options.sim_op_ms = -1;
-  CHECK(error(options) == "--sim-op-ms=-1: allowed values are 0 to 3600000");
+  options.Set("sim-op-ms", -1);
+  CHECK(error(options) == "--sim-op-ms=-1: allowed values are 0 to 86400000");
   options = {};
-  options.host_devices = 65;
+  options.Set("host-devices", 65);
   CHECK(error(options) == "--host-devices=65: allowed values are 0 to 64");
   options = {};
-  options.host_op_ms = 0;
-  CHECK(error(options) == "--host-seconds (in ms)=0: allowed values are 1 to 3600000");
+  options.Set("host-seconds", 0);
+  CHECK(error(options) == "--host-seconds=0: allowed values are 0.001 to 3600");
+  options.Set("host-seconds", 4'294'968'020);
+  CHECK(error(options) == "--host-seconds=4294968.02: allowed values are 0.001 to 3600");
+  options.Set("host-seconds", "soon");
+  CHECK(error(options) == "--host-seconds=soon: allowed values are 0.001 to 3600");
+  options = {};
+  options.Set("sim-device", 8);
+  CHECK(error(options) == "no driver has an option \"sim-device\"");
 }

@@ -9,6 +9,19 @@
 
 using namespace assay::simulation;
 
+namespace {
+
+int UnknownCanary(const char* name) {
+  std::fprintf(stderr, "simulate: unknown canary '%s'; known are", name);
+  for (int one = 0; one < kCanaries; ++one) {
+    std::fprintf(stderr, " %s", std::string(Name(static_cast<Canary>(one))).c_str());
+  }
+  std::fprintf(stderr, "\n");
+  return 1;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::uint64_t seed = 0;
   std::uint64_t seeds = 1;
@@ -29,9 +42,10 @@ int main(int argc, char** argv) {
     } else if (flag == "--steps") {
       steps = std::strtoull(value, nullptr, 10);
     } else if (flag == "--canary") {
-      for (int one = 0; one < kCanaries; ++one) {
-        if (Name(static_cast<Canary>(one)) == value) canary = static_cast<Canary>(one);
-      }
+      int one = 0;
+      while (one < kCanaries && Name(static_cast<Canary>(one)) != value) ++one;
+      if (one == kCanaries) return UnknownCanary(value);
+      canary = static_cast<Canary>(one);
     } else {
       std::fprintf(stderr, "simulate: unknown argument '%s'; tools/simulate --help lists them\n",
                    argv[i]);

@@ -74,7 +74,7 @@ MAY_INCLUDE = {
     # The spool keeps the state of an agent's core.
     "store": ("base", "rank_table", "core", "core/node"),
     "wire": ("base", "core"),
-    # driver.cc makes the drivers; they know its interface alone.
+    # driver_table.cc lists the drivers; they know its interface alone.
     "driver": ("base", "core", "driver/host", "driver/sim"),
     "driver/host": ("base", "core", "driver"),
     "driver/sim": ("base", "driver"),

@@ -1,6 +1,7 @@
 #include "core/node/supervisor.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 #include <utility>
 
@@ -107,6 +108,7 @@ class Supervisor::Impl {
     // ended_ guards against repeats, and a message is repeated only within one stream. A
     // coordinator that lost its database reuses run numbers, so a new stream starts without it.
     ended_.clear();
+    ended_order_.clear();
     Hello hello;
     hello.node = self_;
     for (auto& [id, run] : runs_) {
@@ -263,15 +265,19 @@ class Supervisor::Impl {
 
   // Remembers the run so that a repeated Assign does not run its tests again.
   void Remember(RunId id) {
-    ended_.insert(id);
-    if (ended_.size() > kEndedMax) ended_.erase(ended_.begin());
+    if (!ended_.insert(id).second) return;
+    ended_order_.push_back(id);
+    if (ended_order_.size() <= kEndedMax) return;
+    ended_.erase(ended_order_.front());
+    ended_order_.pop_front();
   }
 
   const Node self_;
   std::set<std::int32_t> devices_;
   Spooled spooled_;
   std::map<RunId, NodeRun> runs_;  // same keys as spooled_
-  std::set<RunId> ended_;  // runs that ended on this link; at most kEndedMax, lowest first out
+  std::set<RunId> ended_;          // runs that ended on this link, the last kEndedMax
+  std::deque<RunId> ended_order_;  // the same, oldest first
   bool taken_up_ = false;
   bool link_up_ = false;
   bool stopping_ = false;

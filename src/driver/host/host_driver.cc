@@ -15,6 +15,21 @@
 namespace assay::driver::host {
 namespace {
 
+constexpr OptionSpec kOptions[] = {
+    {"host-devices", OptionSpec::Type::kNumber, 0, 64, 0, "",
+     "host: number of devices of this machine; 0: one per core, at least 2, at most 8"},
+    {"host-seconds", OptionSpec::Type::kSeconds, 1, 3'600'000, 2000, "",
+     "host: duration of each op"},
+    // Instruction-set level, e.g. x86-64-v2; empty: this CPU's best.
+    {"host-level"},
+    // DEVICE:OP=KIND@ROUND, see fault.h; empty: none.
+    {"host-fault"},
+};
+constexpr const OptionSpec& kDevices = kOptions[0];
+constexpr const OptionSpec& kOpTime = kOptions[1];
+constexpr const OptionSpec& kLevel = kOptions[2];
+constexpr const OptionSpec& kFault = kOptions[3];
+
 constexpr std::size_t kDevicesMin = 2;  // a p2p test needs two
 constexpr std::size_t kDevicesMax = 8;  // as many as accelerator nodes usually have
 
@@ -54,9 +69,9 @@ class HostDevice : public Device {
 
 class HostDriver : public Driver {
  public:
-  HostDriver(const Options& options, const Kernel* kernel, std::vector<std::vector<int>> sets,
-             Fault fault)
-      : kernel_(kernel), duration_(options.host_op_ms), sets_(std::move(sets)), fault_(fault) {}
+  HostDriver(std::chrono::milliseconds duration, const Kernel* kernel,
+             std::vector<std::vector<int>> sets, Fault fault)
+      : kernel_(kernel), duration_(duration), sets_(std::move(sets)), fault_(fault) {}
 
   std::string name() const override { return "host"; }
 
@@ -103,23 +118,26 @@ std::string RunnableLevels() {
   return out.empty() ? "none" : out;
 }
 
-}  // namespace
-
-base::Result<std::unique_ptr<Driver>> MakeHost(const Options& options) {
-  base::Result<Fault> fault = ParseFault(options.host_fault);
+base::Result<std::unique_ptr<Driver>> Make(const Options& options) {
+  base::Result<Fault> fault = ParseFault(options.Text(kFault));
   if (!fault.ok()) return fault.status();
-  const Kernel* kernel = FindKernel(options.host_level.c_str());
+  const std::string level = options.Text(kLevel);
+  const Kernel* kernel = FindKernel(level.c_str());
   if (kernel == nullptr) {
     return base::UnsupportedError("host driver: this CPU cannot run instruction-set level '" +
-                                  base::Printable(options.host_level, 40) +
-                                  "'; it can: " + RunnableLevels());
+                                  base::Printable(level, 40) + "'; it can: " + RunnableLevels());
   }
   base::Result<std::vector<int>> cores = AllowedCores();
   if (!cores.ok()) return cores.status();
-  auto count = static_cast<std::size_t>(options.host_devices);
+  auto count = static_cast<std::size_t>(options.Number(kDevices));
   if (count == 0) count = std::clamp(cores->size(), kDevicesMin, kDevicesMax);
-  return std::unique_ptr<Driver>(std::make_unique<HostDriver>(
-      options, kernel, SplitCores(*cores, static_cast<std::int32_t>(count)), *fault));
+  return std::unique_ptr<Driver>(
+      std::make_unique<HostDriver>(std::chrono::milliseconds(options.Number(kOpTime)), kernel,
+                                   SplitCores(*cores, static_cast<std::int32_t>(count)), *fault));
 }
+
+}  // namespace
+
+constinit const DriverEntry kHostEntry{"host", kOptions, {}, Make};
 
 }  // namespace assay::driver::host

@@ -5,13 +5,10 @@
 // (copies.h). There is no voltage that a test could leave changed.
 #pragma once
 
-#include <memory>
-
-#include "base/status.h"
-#include "driver/driver.h"
+#include "driver/driver_table.h"
 
 namespace assay::driver::host {
 
-base::Result<std::unique_ptr<Driver>> MakeHost(const Options& options);
+extern const DriverEntry kHostEntry;
 
 }  // namespace assay::driver::host

@@ -17,6 +17,17 @@
 namespace assay::driver::sim {
 namespace {
 
+constexpr OptionSpec kOptions[] = {
+    {"sim-devices", OptionSpec::Type::kNumber, 1, 64, 8, "", "sim: number of devices"},
+    {"sim-op-ms", OptionSpec::Type::kNumber, 0, 86'400'000, 200, "",
+     "sim: duration of each op, in milliseconds"},
+    {"sim", OptionSpec::Type::kText, 0, 0, 0, "PLAN",
+     "sim: outcomes, for example 3:aic=faulty,5:p2p=hang (default: ok)"},
+};
+constexpr const OptionSpec& kDevices = kOptions[0];
+constexpr const OptionSpec& kOpTime = kOptions[1];
+constexpr const OptionSpec& kPlan = kOptions[2];
+
 constexpr int kExitStatus = 7;
 constexpr int kSlowFactor = 10;
 constexpr int kSteps = 4;  // of progress in an op
@@ -142,50 +153,57 @@ class SimDevice : public Device {
 
 class SimDriver : public Driver {
  public:
-  SimDriver(Options options, SimPlan plan) : options_(std::move(options)), plan_(std::move(plan)) {}
+  SimDriver(std::int32_t devices, std::chrono::milliseconds op_time, SimPlan plan, int frame_fd)
+      : devices_(devices), op_time_(op_time), plan_(std::move(plan)), frame_fd_(frame_fd) {}
 
   std::string name() const override { return "sim"; }
 
   base::Result<std::vector<DeviceInfo>> Inventory() override {
     std::vector<DeviceInfo> devices;
-    for (std::int32_t i = 0; i < options_.sim_devices; ++i) {
+    for (std::int32_t i = 0; i < devices_; ++i) {
       devices.push_back({i, "sim", "simulated, no hardware"});
     }
     return devices;
   }
 
   base::Result<std::unique_ptr<Device>> Open(std::int32_t device) override {
-    if (device < 0 || device >= options_.sim_devices) {
+    if (device < 0 || device >= devices_) {
       return base::NotFoundError("there is no device " + std::to_string(device) +
-                                 "; --sim-devices=" + std::to_string(options_.sim_devices) +
-                                 " has 0 to " + std::to_string(options_.sim_devices - 1));
+                                 "; --sim-devices=" + std::to_string(devices_) + " has 0 to " +
+                                 std::to_string(devices_ - 1));
     }
     const SimOutcome outcome = plan_.For(device, SimCall::kOpen);
-    Misbehave(outcome, "open", options_.frame_fd);
+    Misbehave(outcome, "open", frame_fd_);
     if (outcome == SimOutcome::kFail) return base::UnavailableError("sim: opening fails by plan");
-    return std::unique_ptr<Device>(std::make_unique<SimDevice>(
-        plan_, device, std::chrono::milliseconds(options_.sim_op_ms), options_.frame_fd));
+    return std::unique_ptr<Device>(std::make_unique<SimDevice>(plan_, device, op_time_, frame_fd_));
   }
 
   VoltageReport MakeSafe(std::int32_t device) override {
     const SimOutcome outcome = plan_.For(device, SimCall::kSafe);
-    Misbehave(outcome, "safe", options_.frame_fd);
+    Misbehave(outcome, "safe", frame_fd_);
     if (outcome == SimOutcome::kFail) return {true, "sim: the voltage cannot be read by plan"};
     if (plan_.LeavesVoltageChanged(device)) return {true, "sim: the voltage stays changed by plan"};
     return {false, "sim: the voltage is unchanged"};
   }
 
  private:
-  const Options options_;
+  const std::int32_t devices_;
+  const std::chrono::milliseconds op_time_;
   const SimPlan plan_;
+  const int frame_fd_;
 };
+
+base::Result<std::unique_ptr<Driver>> Make(const Options& options) {
+  const auto devices = static_cast<std::int32_t>(options.Number(kDevices));
+  base::Result<SimPlan> plan = SimPlan::Parse(options.Text(kPlan), devices);
+  if (!plan.ok()) return plan.status();
+  return std::unique_ptr<Driver>(
+      std::make_unique<SimDriver>(devices, std::chrono::milliseconds(options.Number(kOpTime)),
+                                  *std::move(plan), options.frame_fd));
+}
 
 }  // namespace
 
-base::Result<std::unique_ptr<Driver>> MakeSim(const Options& options) {
-  base::Result<SimPlan> plan = SimPlan::Parse(options.sim_plan, options.sim_devices);
-  if (!plan.ok()) return plan.status();
-  return std::unique_ptr<Driver>(std::make_unique<SimDriver>(options, *std::move(plan)));
-}
+constinit const DriverEntry kSimEntry{"sim", kOptions, {}, Make};
 
 }  // namespace assay::driver::sim

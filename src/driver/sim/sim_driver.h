@@ -4,13 +4,10 @@
 // A p2p test checks that each member receives what the others returned from PrepareP2p.
 #pragma once
 
-#include <memory>
-
-#include "base/status.h"
-#include "driver/driver.h"
+#include "driver/driver_table.h"
 
 namespace assay::driver::sim {
 
-base::Result<std::unique_ptr<Driver>> MakeSim(const Options& options);
+extern const DriverEntry kSimEntry;
 
 }  // namespace assay::driver::sim

@@ -218,6 +218,17 @@ TEST_CASE("discard of an ended or unknown run is confirmed") {
   CHECK(rig.Say(Discard{2}) == Lines{"discarded 2"});
 }
 
+TEST_CASE("the runs that ended last are remembered, whatever their numbers") {
+  constexpr RunId kRemembered = 4'096;
+  Rig rig;
+  rig.Do(LinkUp{});
+  // From the highest to the lowest, as after a coordinator that lost its database.
+  for (RunId run = kRemembered + 1; run >= 1; --run) rig.Say(Discard{run});
+  CHECK(rig.Say(TestAssign(1, {{0, 9, Aic()}})) == Lines{});
+  CHECK(rig.Say(TestAssign(kRemembered, {{0, 9, Aic()}})) == Lines{});
+  CHECK_FALSE(rig.Say(TestAssign(kRemembered + 1, {{0, 9, Aic()}})).empty());
+}
+
 TEST_CASE("a stopping agent accepts no work and waits for ops under way") {
   Rig rig;
   rig.Begin(TestAssign(1, {{0, 0, Both()}, {1, 1, Both()}}));
