@@ -31,6 +31,35 @@ JobFileReading Read(const std::string& text) { return ReadJobFile("j", text, "/j
 
 }  // namespace
 
+TEST_CASE("a job stores the text that its table was read from, with the corrections") {
+  const std::string table = Table("'assay':{'name':'n'},");
+  const auto quoted = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find_first_of("\"\n", at)) != std::string::npos; at += 2) {
+      text.replace(at, 1, text[at] == '"' ? "\\\"" : "\\n");
+    }
+    return '"' + text + '"';
+  };
+  const std::string map = R"({"kind":"ConfigMap","data":{"hccl.json":)" + quoted(table) + "}}";
+  const JobFileReading wrapped = Read(map);
+  REQUIRE(wrapped.verdict == JobFileVerdict::kTake);
+  CHECK(wrapped.job.table_text == table);
+  CHECK(*wrapped.job.hccl == *Read(table).job.hccl);
+  CHECK(wrapped.job.spec.name == "n");
+  CHECK(wrapped.job.file == Fingerprint(map));
+  CHECK(wrapped.warnings.size() == 1);
+
+  std::string pasted = table;
+  pasted.replace(pasted.find("192.0.2.1"), 9, "192.0.2.1 ");
+  CHECK(Read(pasted).job.table_text == table);
+  CHECK(*Read(pasted).job.hccl == *Read(table).job.hccl);
+
+  const JobFileReading early =
+      Read(R"({"kind":"ConfigMap","data":{"hccl.json":"{\"status\":\"initializing\"}"}})");
+  REQUIRE(early.verdict == JobFileVerdict::kTake);
+  CHECK(early.job.state == JobState::kPending);
+  CHECK(early.job.table_text.empty());
+}
+
 TEST_CASE("a plain rank table is a running job") {
   for (const char* status : {"complete", "completed"}) {
     const JobFileReading reading = Read(Table("", status));
