@@ -97,8 +97,8 @@ void AgentLoop::Wait() {
   if (forced_by_ != 0) until = std::min(until, forced_by_);
   if (leave_by_ > now) until = std::min(until, leave_by_);
   if (until - now >= kRest) spool_->Idle();
-  if (memory_.Due()) base::GiveBackMemory();
-  if (memory_.owes()) until = std::min(until, now + kRest);
+  if (memory_.Due()) base::ReturnFreedMemory();
+  if (memory_.pending()) until = std::min(until, now + kRest);
   const core::Ms planned = held_.empty() ? std::clamp(until - now, core::Ms{0}, kWaitMost) : 0;
   PollFor({inbox_->wake_fd(), workers_.poll_fd()}, planned);
   const core::Ms overslept = clock_.Now() - now - planned;

@@ -89,7 +89,7 @@ class AgentLoop {
   Stop stop_ = Stop::kNo;                    // the stop that was requested
   Stop told_ = Stop::kNo;                    // the stop that was passed to the supervisor
   core::Ms supervisor_due_ = 0;
-  base::MemoryKeeper memory_;
+  base::MemoryTrimmer memory_;
   core::Ms forced_by_ = 0;  // when to leave behind worker processes that do not exit
   core::Ms leave_by_ = 0;   // when to stop waiting for acknowledgements; 0: not leaving yet
   bool left_ = false;

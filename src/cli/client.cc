@@ -5,29 +5,13 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "wire/grpc_status.h"
 
 namespace assay::cli {
 namespace {
 
 // Larger than a job of 65,536 ranks or a page of results.
 constexpr int kReceiveBytesMax = 64 << 20;
-
-base::Code CodeOf(grpc::StatusCode code) {
-  switch (code) {
-    case grpc::StatusCode::NOT_FOUND:
-      return base::Code::kNotFound;
-    case grpc::StatusCode::UNAVAILABLE:
-    case grpc::StatusCode::CANCELLED:  // a stopping coordinator ends the calls in progress
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return base::Code::kUnavailable;
-    case grpc::StatusCode::INVALID_ARGUMENT:
-      return base::Code::kInvalid;
-    case grpc::StatusCode::RESOURCE_EXHAUSTED:
-      return base::Code::kExhausted;
-    default:
-      return base::Code::kConflict;
-  }
-}
 
 }  // namespace
 
@@ -59,7 +43,7 @@ void Client::Prepare(grpc::ClientContext* context) {
 }
 
 base::Status ExplainCall(const std::string& address, const grpc::Status& status) {
-  const base::Code code = CodeOf(status.error_code());
+  const base::Code code = wire::FromGrpc(status).code();
   const std::string said = base::Shown(status.error_message(), 2000);
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:

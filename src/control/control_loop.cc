@@ -55,7 +55,7 @@ void ControlLoop::Run() {
     if (Refusal() == nullptr) Tick();
     EndBatch();
     if (!cluster_.has_value() && !stopping_) TryToRecover();
-    if (memory_.Due()) base::GiveBackMemory();
+    if (memory_.Due()) base::ReturnFreedMemory();
   }
 }
 

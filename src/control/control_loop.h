@@ -99,7 +99,7 @@ class ControlLoop {
   std::vector<Inbound> items_;  // reused
   core::Ms next_tick_ = 0;
   bool idle_said_ = false;
-  base::MemoryKeeper memory_;
+  base::MemoryTrimmer memory_;
   bool stopping_ = false;
   base::Status refusal_;  // the reason of an outage or of the stop; ok: neither
   core::Ms outage_since_ = 0;

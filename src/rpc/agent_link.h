@@ -36,7 +36,7 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
                         public control::LinkPort {
  public:
   // Posts LinkOpened. REQUIRES: admitted as a Guest::kLink.
-  static AgentLink* Open(control::Intake* intake, control::Worker* parser,
+  static AgentLink* Open(control::Intake* intake, control::TaskThread* parser,
                          grpc::CallbackServerContext* context);
   static grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Refuse(
       const grpc::Status& status);
@@ -62,7 +62,8 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   static constexpr std::uint32_t kFinish = 1;
   static constexpr std::uint32_t kInside = 2;
 
-  AgentLink(control::Intake* intake, control::Worker* parser, grpc::CallbackServerContext* context)
+  AgentLink(control::Intake* intake, control::TaskThread* parser,
+            grpc::CallbackServerContext* context)
       : intake_(intake),
         parser_(parser),
         context_(context),
@@ -85,7 +86,7 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   void PostClosed(std::unique_ptr<base::Status> why);
 
   control::Intake* const intake_;
-  control::Worker* const parser_;
+  control::TaskThread* const parser_;
   grpc::CallbackServerContext* const context_;  // lives until OnDone
   const std::uint64_t id_;
   lockfree::Outbox<control::Bytes, grpc::Status> outbox_;

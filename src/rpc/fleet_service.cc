@@ -10,7 +10,7 @@ namespace {
 class FleetService final
     : public fleet::Fleet::WithRawCallbackMethod_Attach<fleet::Fleet::Service> {
  public:
-  FleetService(control::Intake* intake, control::Worker* parser)
+  FleetService(control::Intake* intake, control::TaskThread* parser)
       : intake_(intake), parser_(parser) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(
@@ -23,12 +23,13 @@ class FleetService final
 
  private:
   control::Intake* const intake_;
-  control::Worker* const parser_;
+  control::TaskThread* const parser_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeFleetService(control::Intake* intake, control::Worker* parser) {
+std::unique_ptr<grpc::Service> MakeFleetService(control::Intake* intake,
+                                                control::TaskThread* parser) {
   return std::make_unique<FleetService>(intake, parser);
 }
 

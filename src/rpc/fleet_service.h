@@ -13,6 +13,7 @@
 namespace assay::rpc {
 
 // The pointers outlive the service and its links.
-std::unique_ptr<grpc::Service> MakeFleetService(control::Intake* intake, control::Worker* parser);
+std::unique_ptr<grpc::Service> MakeFleetService(control::Intake* intake,
+                                                control::TaskThread* parser);
 
 }  // namespace assay::rpc

@@ -35,7 +35,7 @@ using JobBase = job::Job::WithRawCallbackMethod_Register<
 
 class JobService final : public JobBase {
  public:
-  JobService(control::Intake* intake, control::Worker* parser, control::RoomListener* board,
+  JobService(control::Intake* intake, control::TaskThread* parser, control::RoomListener* board,
              std::size_t subscriber_buffer)
       : intake_(intake), parser_(parser), limits_{board, subscriber_buffer, kWaitingMax} {}
 
@@ -98,13 +98,13 @@ class JobService final : public JobBase {
   }
 
   control::Intake* const intake_;
-  control::Worker* const parser_;
+  control::TaskThread* const parser_;
   const ServerStream::Limits limits_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeJobService(control::Intake* intake, control::Worker* parser,
+std::unique_ptr<grpc::Service> MakeJobService(control::Intake* intake, control::TaskThread* parser,
                                               control::RoomListener* board,
                                               std::size_t subscriber_buffer) {
   return std::make_unique<JobService>(intake, parser, board, subscriber_buffer);

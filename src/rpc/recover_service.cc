@@ -112,7 +112,7 @@ using RecoverBase = Recover::WithRawCallbackMethod_Init<Recover::WithRawCallback
 
 class RecoverService final : public RecoverBase {
  public:
-  RecoverService(control::Intake* intake, control::Worker* parser)
+  RecoverService(control::Intake* intake, control::TaskThread* parser)
       : intake_(intake), parser_(parser) {}
 
   UnaryReactor* StressTest(CallContext* context, const ByteBuffer* request,
@@ -209,13 +209,13 @@ class RecoverService final : public RecoverBase {
   }
 
   control::Intake* const intake_;
-  control::Worker* const parser_;
+  control::TaskThread* const parser_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeRecoverService(control::Intake* intake,
-                                                  control::Worker* parser) {
+                                                  control::TaskThread* parser) {
   return std::make_unique<RecoverService>(intake, parser);
 }
 

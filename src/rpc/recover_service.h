@@ -15,6 +15,7 @@
 namespace assay::rpc {
 
 // The pointers outlive the service and its streams.
-std::unique_ptr<grpc::Service> MakeRecoverService(control::Intake* intake, control::Worker* parser);
+std::unique_ptr<grpc::Service> MakeRecoverService(control::Intake* intake,
+                                                  control::TaskThread* parser);
 
 }  // namespace assay::rpc

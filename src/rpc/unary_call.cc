@@ -64,7 +64,7 @@ void UnaryCall::OnDone() {
 
 // --- Command ---
 
-grpc::ServerUnaryReactor* Command::Serve(control::Intake* intake, control::Worker* parser,
+grpc::ServerUnaryReactor* Command::Serve(control::Intake* intake, control::TaskThread* parser,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling) {
   std::size_t held = 0;
@@ -92,7 +92,7 @@ void Command::Failed(const base::Status& status) { Finish(ReplyWith(status)); }
 
 // --- Query ---
 
-grpc::ServerUnaryReactor* Query::Serve(control::Intake* intake, control::Worker* worker,
+grpc::ServerUnaryReactor* Query::Serve(control::Intake* intake, control::TaskThread* worker,
                                        CallContext* context, const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response, Run run) {
   if (request->Length() > kRequestMax) {

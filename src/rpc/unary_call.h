@@ -99,7 +99,7 @@ class Command final : public UnaryCall, public control::PendingCall {
     bool outcomes = false;  // as in Enter
   };
 
-  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::Worker* parser,
+  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::TaskThread* parser,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling);
 
@@ -126,7 +126,7 @@ class Command final : public UnaryCall, public control::PendingCall {
 class Query final : public UnaryCall {
  public:
   using Run = std::function<Reply(const grpc::ByteBuffer& request)>;
-  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::Worker* worker,
+  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::TaskThread* worker,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Run run);
 

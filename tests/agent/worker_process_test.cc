@@ -392,7 +392,7 @@ TEST_CASE("the host's p2p test runs between processes") {
   spec.driver.host_devices = 3;
   spec.driver.host_op_ms = 100;
   spec.driver.host_fault = "1:p2p=flip@1";
-  const std::vector<driver::P2pMember> members = {{7, 0}, {8, 1}, {9, 2}};
+  const std::vector<driver::GroupMember> members = {{7, 0}, {8, 1}, {9, 2}};
   std::vector<std::unique_ptr<Talk>> talks;
   std::vector<Talk*> all;
   for (std::int32_t i = 0; i < 3; ++i) {

@@ -293,7 +293,7 @@ OpReport Judge(const std::vector<SliceTest>& slices, std::size_t peers) {
   return {core::OutcomeCode::kOk, done};
 }
 
-std::string NameOf(const P2pMember& member) {
+std::string NameOf(const GroupMember& member) {
   return "rank " + std::to_string(member.rank) + " (device " + std::to_string(member.device) + ")";
 }
 

@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <system_error>
 #include <thread>
+#include <utility>
+
+#include "base/thread.h"
 
 namespace assay::driver::host {
 namespace {
@@ -120,14 +122,15 @@ base::Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds
       }
       ended.fetch_add(1, std::memory_order_relaxed);
     };
-    try {
-      threads.emplace_back(body);
-    } catch (const std::system_error& error) {
+    std::thread thread;
+    const base::Status started = base::StartThread(&thread, "core " + std::to_string(cores[i]),
+                                                   "core-" + std::to_string(cores[i]), body);
+    if (!started.ok()) {
       stop.Raise();
-      status = base::ExhaustedError("cannot start a thread for core " + std::to_string(cores[i]) +
-                                    ": " + error.what());
+      status = base::ExhaustedError(started.text());
       break;
     }
+    threads.push_back(std::move(thread));
   }
   while (ended.load(std::memory_order_relaxed) < threads.size()) {
     std::this_thread::sleep_for(kLook);

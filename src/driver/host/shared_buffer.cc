@@ -67,22 +67,6 @@ bool ParseToken(std::string_view text, Token* token) {
          token->pid > 0 && token->fd >= 0;
 }
 
-// Closes its descriptor unless Take() has released it.
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-  int Take() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
 }  // namespace
 
 std::size_t SlotBytes(std::size_t members) {
@@ -110,8 +94,8 @@ base::Result<SharedBuffer> SharedBuffer::Create(std::size_t members, std::size_t
     return base::ExhaustedError("a buffer of " + std::to_string(bytes >> 20) +
                                 " MiB for the p2p test: " + what + ": " + ErrnoText());
   };
-  Fd fd(memfd_create("assay-p2p", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (fd.get() < 0) return error("memfd_create");
+  base::UniqueFd fd(memfd_create("assay-p2p", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid()) return error("memfd_create");
   // Reserve the memory now: running out of it later would raise a signal instead of an error.
   const int reserved = posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
   if (reserved != 0) {
@@ -132,7 +116,7 @@ base::Result<SharedBuffer> SharedBuffer::Create(std::size_t members, std::size_t
   buffer.token_ = TextOf({getpid(), fd.get(), buffer.seed_});
   const Header header{kMagic, buffer.seed_, members, owner};
   std::memcpy(buffer.mapping_.data(), &header, sizeof header);
-  buffer.fd_ = fd.Take();
+  buffer.fd_ = std::move(fd);
   return buffer;
 }
 
@@ -144,8 +128,8 @@ base::Result<SharedBuffer> SharedBuffer::OpenPeer(std::string_view text, std::si
   }
   const std::string path = "/proc/" + std::to_string(token.pid) + "/fd/" + std::to_string(token.fd);
   // Non-blocking: a descriptor number that has been reused may name a pipe now.
-  Fd fd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0) return base::UnavailableError("cannot open " + path + ": " + ErrnoText());
+  base::UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return base::UnavailableError("cannot open " + path + ": " + ErrnoText());
   const std::size_t bytes = BufferBytes(members);
   struct stat about {};
   if (fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
@@ -170,30 +154,6 @@ base::Result<SharedBuffer> SharedBuffer::OpenPeer(std::string_view text, std::si
   // Relaxed: the byte only reports that this process has mapped the memory; it publishes no data.
   std::atomic_ref<char>(*buffer.OpenedBy(opener)).store(1, std::memory_order_relaxed);
   return buffer;
-}
-
-SharedBuffer::SharedBuffer(SharedBuffer&& other) noexcept
-    : mapping_(std::move(other.mapping_)),
-      fd_(std::exchange(other.fd_, -1)),
-      members_(other.members_),
-      owner_(other.owner_),
-      slot_bytes_(other.slot_bytes_),
-      seed_(other.seed_),
-      token_(std::move(other.token_)) {}
-
-SharedBuffer& SharedBuffer::operator=(SharedBuffer&& other) noexcept {
-  mapping_ = std::move(other.mapping_);
-  std::swap(fd_, other.fd_);
-  members_ = other.members_;
-  owner_ = other.owner_;
-  slot_bytes_ = other.slot_bytes_;
-  seed_ = other.seed_;
-  token_ = std::move(other.token_);
-  return *this;
-}
-
-SharedBuffer::~SharedBuffer() {
-  if (fd_ >= 0) close(fd_);
 }
 
 char* SharedBuffer::OpenedBy(std::size_t member) const {

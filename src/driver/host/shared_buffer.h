@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace assay::driver::host {
 
@@ -68,10 +69,6 @@ class SharedBuffer {
   static base::Result<SharedBuffer> OpenPeer(std::string_view token, std::size_t members,
                                              std::size_t owner, std::size_t opener);
 
-  SharedBuffer(SharedBuffer&& other) noexcept;
-  SharedBuffer& operator=(SharedBuffer&& other) noexcept;
-  ~SharedBuffer();
-
   const std::string& token() const { return token_; }
   std::uint64_t seed() const { return seed_; }
   char* source() const { return mapping_.data() + kPageBytes; }
@@ -87,7 +84,7 @@ class SharedBuffer {
   char* OpenedBy(std::size_t member) const;
 
   Mapping mapping_;
-  int fd_ = -1;  // only in the owner: peers can open the buffer while it is open
+  base::UniqueFd fd_;  // only in the owner: peers can open the buffer while it is open
   std::size_t members_ = 0;
   std::size_t owner_ = 0;
   std::size_t slot_bytes_ = 0;

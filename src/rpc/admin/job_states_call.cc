@@ -8,7 +8,7 @@
 
 namespace assay::rpc::admin {
 
-grpc::ServerUnaryReactor* JobStatesCall::Serve(control::Intake* intake, control::Worker* parser,
+grpc::ServerUnaryReactor* JobStatesCall::Serve(control::Intake* intake, control::TaskThread* parser,
                                                CallContext* context,
                                                const grpc::ByteBuffer* request,
                                                grpc::ByteBuffer* response) {

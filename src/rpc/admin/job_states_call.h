@@ -25,7 +25,7 @@ class JobStatesCall final : public UnaryCall {
  public:
   static constexpr int kChangesMax = 1000;
 
-  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::Worker* parser,
+  static grpc::ServerUnaryReactor* Serve(control::Intake* intake, control::TaskThread* parser,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response);
 

@@ -24,7 +24,7 @@ using AdminBase = Admin::WithRawCallbackMethod_ApplyJob<
 
 class AdminService final : public AdminBase {
  public:
-  AdminService(control::Intake* intake, control::Worker* parser, control::Worker* reader,
+  AdminService(control::Intake* intake, control::TaskThread* parser, control::TaskThread* reader,
                AdminReads* reads)
       : intake_(intake), parser_(parser), reader_(reader), reads_(reads) {}
 
@@ -91,15 +91,16 @@ class AdminService final : public AdminBase {
   }
 
   control::Intake* const intake_;
-  control::Worker* const parser_;
-  control::Worker* const reader_;
+  control::TaskThread* const parser_;
+  control::TaskThread* const reader_;
   AdminReads* const reads_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAdminService(control::Intake* intake, control::Worker* parser,
-                                                control::Worker* reader, AdminReads* reads) {
+std::unique_ptr<grpc::Service> MakeAdminService(control::Intake* intake,
+                                                control::TaskThread* parser,
+                                                control::TaskThread* reader, AdminReads* reads) {
   return std::make_unique<AdminService>(intake, parser, reader, reads);
 }
 

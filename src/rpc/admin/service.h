@@ -17,7 +17,8 @@
 namespace assay::rpc::admin {
 
 // The pointers outlive the service and its calls. reads: used on the reader's thread only.
-std::unique_ptr<grpc::Service> MakeAdminService(control::Intake* intake, control::Worker* parser,
-                                                control::Worker* reader, AdminReads* reads);
+std::unique_ptr<grpc::Service> MakeAdminService(control::Intake* intake,
+                                                control::TaskThread* parser,
+                                                control::TaskThread* reader, AdminReads* reads);
 
 }  // namespace assay::rpc::admin
