@@ -44,10 +44,10 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 };
 
-struct Job {
+// A job without the text of its rank table.
+struct JobHeader {
   JobSpec spec;
   JobState state = JobState::kPending;
-  std::string table_text;  // as applied; "" while the table is not ready
   std::shared_ptr<const rank_table::RankTable>
       table;                                // never null; no ranks while the table is not ready
   std::shared_ptr<const std::string> hccl;  // HcclJson() of the table; never null; derived
@@ -64,6 +64,10 @@ struct Job {
   Ms owing_until = 0;
 };
 
+struct Job : JobHeader {
+  std::string table_text;  // as applied; "" while the table is not ready
+};
+
 // A deleted job, for subscribers of job signals: the latest deletion of each job id, retained for
 // Settings::deleted_kept.
 struct DeletedJob {
@@ -78,8 +82,8 @@ struct DeletedJob {
 // an unchanged file is not applied again after a client deleted its job or applied the job by other
 // means.
 struct JobFile {
-  std::string print;   // Fingerprint() of the file's content
-  bool owner = false;  // the job is deleted when the file is removed
+  std::string fingerprint;  // Fingerprint() of the file's content
+  bool owner = false;       // the job is deleted when the file is removed
   bool operator==(const JobFile&) const = default;
 };
 

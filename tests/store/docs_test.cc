@@ -150,8 +150,8 @@ TEST_CASE("the documented event kinds are those that the program writes") {
   std::set<std::string> written;
   const std::regex note(R"re(\bNote\((?:[^"();]*\?\s*"(\w+)"\s*:)?\s*"(\w+)")re");
   const std::regex loop("event\\.kind = \"(\\w+)\"");  // the control loop's own events
-  for (const std::string folder : {"/src/core", "/src/coordinator"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(kSource + folder)) {
+  for (const std::string folder : {"/src/core", "/src/control"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(kSource + folder)) {
       if (entry.path().extension() != ".cc") continue;
       const std::string text = Text(entry.path());
       for (std::sregex_iterator at(text.begin(), text.end(), note), end; at != end; ++at) {
