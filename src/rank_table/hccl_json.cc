@@ -109,8 +109,8 @@ class Conversion {
 };
 
 // Leaves in others_ what is copied: not what Write() writes itself, and not "assay", which
-// describes the job. In the result, a null server_list would repeat the written one, and a reader would check
-// the super_pod_list of another form against it.
+// describes the job. In the result, a null server_list would repeat the written one, and a reader
+// would check the super_pod_list of another form against it.
 void Conversion::DropOthers() {
   const std::string_view list = kFormLists[static_cast<std::size_t>(form_)];
   const auto dropped = [&](std::string_view key) {
