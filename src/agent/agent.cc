@@ -12,6 +12,7 @@
 #include "agent/workers.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/version.h"
 #include "driver/driver_table.h"
 #include "store/spool.h"
@@ -74,8 +75,8 @@ class Agent::Impl {
     return base::Status::Ok();
   }
 
-  void Run() {
-    thread_ = std::thread([this] {
+  base::Status Run() {
+    return base::StartThread(&thread_, "the agent", "agent", [this] {
       loop_->Run();
       loop_.reset();  // on this thread: a worker dies with the thread that started it
       done_.set_value();
@@ -116,9 +117,9 @@ base::Result<std::unique_ptr<Agent>> Agent::Start(AgentOptions options) {
   base::Result<StateFolder> folder = StateFolder::Take(options.state_dir);
   if (!folder.ok()) return folder.status();
   auto impl = std::make_unique<Impl>(std::move(folder).value());
-  const base::Status status = impl->Open(options, std::move(target).value());
+  base::Status status = impl->Open(options, std::move(target).value());
+  if (status.ok()) status = impl->Run();
   if (!status.ok()) return status;
-  impl->Run();
   return std::unique_ptr<Agent>(new Agent(std::move(impl)));
 }
 

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <deque>
 #include <random>
-#include <thread>
 #include <utility>
 
+#include "base/host_port.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "fleet.grpc.pb.h"
 #include "wire/fleet_wire.h"
 
@@ -108,7 +108,10 @@ class Stream final
     if (end_.exchange(End::kEnded, std::memory_order_acq_rel) == End::kAbandoned) {
       // Not on this thread: destroying the last channel destroys the queue that runs this reaction,
       // which would wait for its own thread.
-      std::thread([this] { delete this; }).detach();
+      const base::Status started =
+          base::StartDetachedThread("the end of a stream", "stream-end", [this] { delete this; });
+      // Keep the object then: a leak of one stream is better than a deadlock.
+      if (!started.ok()) base::LogWarn(started.text());
     } else {
       (void)inbox->Post(std::move(input));
     }
@@ -161,41 +164,10 @@ std::string Describe(const grpc::Status& status) {
 }  // namespace
 
 base::Result<std::string> CoordinatorTarget(std::string_view text) {
-  auto wrong = [text](const char* why) {
-    return base::InvalidError("--coordinator=" + base::Shown(text) + ": " + why +
-                              "; it is the coordinator's host:port, for example head:8899");
-  };
-  std::string_view host = text;
-  std::string_view port;
-  if (!text.empty() && text[0] == '[') {
-    const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) return wrong("the bracket is not closed");
-    host = text.substr(0, end + 1);
-    port = text.substr(end + 1);
-    if (!port.empty() && port[0] != ':') return wrong("only :port may follow the closing bracket");
-  } else if (std::size_t colon = text.find(':'); colon != std::string_view::npos) {
-    host = text.substr(0, colon);
-    port = text.substr(colon);
-    if (port.find(':', 1) != std::string_view::npos) {
-      return wrong("an IPv6 address must be written in brackets");
-    }
-  }
-  if (host.empty() || host == "[]") return wrong("the host is missing");
-  for (const char c : host) {
-    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '-' || c == '.' || c == '_' || (host[0] == '[' && c != '/');
-    if (!fine) return wrong("the host contains a character that host names cannot have");
-  }
-  int number = kDefaultPort;
-  if (!port.empty()) {
-    port.remove_prefix(1);
-    const char* end = port.data() + port.size();
-    const std::from_chars_result read = std::from_chars(port.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end || number < 1 || number > 65535) {
-      return wrong("the port must be a number from 1 to 65535");
-    }
-  }
-  return "dns:///" + std::string(host) + ":" + std::to_string(number);
+  const base::Result<base::HostPort> address =
+      base::ParseHostPort(text, {.default_port = base::kCoordinatorPort});
+  if (!address.ok()) return base::InvalidError("--coordinator=" + address.status().text());
+  return "dns:///" + address->Text();
 }
 
 class Link::Impl {

@@ -38,9 +38,8 @@
 
 namespace assay::agent {
 
-inline constexpr int kDefaultPort = 8899;
-
-// "host", "host:port" or "[::1]:port" -> the target that gRPC dials. kInvalid names the mistake.
+// Returns the target that gRPC dials for the address of a coordinator (base/host_port.h).
+// kInvalid names the flag and the mistake.
 base::Result<std::string> CoordinatorTarget(std::string_view text);
 
 struct LinkOptions {

@@ -86,8 +86,8 @@ void AgentLoop::Wait() {
   const core::Ms now = clock_.Now();
   core::Ms until = std::min(link_.NextDeadline(now), turn_.NextDeadline(now));
   if (turn_.serving() && until - now >= kRest) spool_.Idle();
-  if (memory_.Due()) base::GiveBackMemory();
-  if (memory_.owes()) until = std::min(until, now + kRest);
+  if (memory_.Due()) base::ReturnFreedMemory();
+  if (memory_.pending()) until = std::min(until, now + kRest);
   const core::Ms planned = std::clamp(until - now, core::Ms{0}, kWaitMost);
   std::array<pollfd, 2> look{{{inbox_->wake_fd(), POLLIN, 0}, {workers_.poll_fd(), POLLIN, 0}}};
   poll(look.data(), turn_.takes_workers() ? 2 : 1, static_cast<int>(planned));

@@ -77,7 +77,7 @@ class AgentLoop {
   Turn turn_;
 
   std::vector<AgentInput> inputs_;
-  base::MemoryKeeper memory_;
+  base::MemoryTrimmer memory_;
   bool abandoned_ = false;
 };
 

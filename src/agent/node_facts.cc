@@ -12,8 +12,10 @@
 #include <chrono>
 #include <future>
 #include <memory>
-#include <thread>
 #include <utility>
+
+#include "base/log.h"
+#include "base/thread.h"
 
 namespace assay::agent {
 namespace {
@@ -42,7 +44,13 @@ std::string Fqdn(const std::string& host_name, core::Ms wait) {
   if (host_name.empty()) return {};
   auto promise = std::make_shared<std::promise<std::string>>();
   std::future<std::string> answer = promise->get_future();
-  std::thread([promise, host_name] { promise->set_value(AskFqdn(host_name)); }).detach();
+  const base::Status started =
+      base::StartDetachedThread("the lookup of this machine's name", "name-lookup",
+                                [promise, host_name] { promise->set_value(AskFqdn(host_name)); });
+  if (!started.ok()) {
+    base::LogWarn("the FQDN of this machine is unknown: " + started.text());
+    return {};
+  }
   if (answer.wait_for(std::chrono::milliseconds(wait)) != std::future_status::ready) return {};
   return answer.get();
 }

@@ -1,13 +1,14 @@
 // The agent's state folder, locked for one agent as long as the object lives.
 //
-// The lock is a kernel lock (flock) on DIR/agent.lock, so a killed agent leaves nothing to clean
-// up; the file stays. Worker processes do not inherit the lock.
+// The lock file is DIR/agent.lock (base/file_lock.h).
 //
 // Thread safety: none.
 #pragma once
 
 #include <string>
+#include <utility>
 
+#include "base/file_lock.h"
 #include "base/status.h"
 
 namespace assay::agent {
@@ -19,17 +20,14 @@ class StateFolder {
   // The last two name the folder and the remedy.
   static base::Result<StateFolder> Take(const std::string& path);
 
-  StateFolder(StateFolder&& other) noexcept;
-  StateFolder& operator=(StateFolder&& other) noexcept;
-  ~StateFolder();
-
   std::string File(const std::string& name) const { return path_ + "/" + name; }
 
  private:
-  StateFolder(std::string path, int fd);
+  StateFolder(std::string path, base::FileLock lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
 
   std::string path_;
-  int fd_ = -1;
+  base::FileLock lock_;
 };
 
 }  // namespace assay::agent

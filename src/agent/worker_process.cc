@@ -76,7 +76,7 @@ class WorkerProcess::Impl {
 
   base::Status Watch() {
     if (!epoll_.valid()) return base::ExhaustedError(std::string("epoll: ") + std::strerror(errno));
-    for (const base::process::UniqueFd* fd : {&process_.pidfd, &process_.from, &process_.capture}) {
+    for (const base::UniqueFd* fd : {&process_.pidfd, &process_.from, &process_.capture}) {
       if (!Control(EPOLL_CTL_ADD, *fd, EPOLLIN)) {
         return base::ExhaustedError(std::string("epoll: ") + std::strerror(errno));
       }
@@ -122,7 +122,7 @@ class WorkerProcess::Impl {
   }
 
  private:
-  bool Control(int operation, const base::process::UniqueFd& fd, std::uint32_t events) {
+  bool Control(int operation, const base::UniqueFd& fd, std::uint32_t events) {
     epoll_event event{};
     event.events = events;
     event.data.fd = fd.get();
@@ -157,7 +157,7 @@ class WorkerProcess::Impl {
 
   // Reads up to one chunk from `fd` into *chunk. False: nothing to read now, or never again (then
   // it closes `fd`).
-  static bool ReadChunk(base::process::UniqueFd* fd, std::array<char, kChunkBytes>* chunk,
+  static bool ReadChunk(base::UniqueFd* fd, std::array<char, kChunkBytes>* chunk,
                         std::string_view* got) {
     if (!fd->valid()) return false;
     ssize_t bytes = -1;
@@ -236,14 +236,13 @@ class WorkerProcess::Impl {
     exited.output = std::move(captured_);
     events->emplace_back(std::move(exited));
     exited_ = true;
-    for (base::process::UniqueFd* fd :
-         {&process_.to, &process_.from, &process_.capture, &process_.pidfd}) {
+    for (base::UniqueFd* fd : {&process_.to, &process_.from, &process_.capture, &process_.pidfd}) {
       fd->Reset();
     }
   }
 
   base::process::SpawnedProcess process_;
-  base::process::UniqueFd epoll_;
+  base::UniqueFd epoll_;
   driver::FrameDecoder decoder_;
   std::string unsent_;
   bool waits_to_write_ = false;

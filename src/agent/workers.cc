@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -60,7 +59,6 @@ Workers::Workers(WorkerSpec spec) : spec_(std::move(spec)), epoll_(epoll_create1
 Workers::~Workers() {
   KillAll();
   processes_.clear();
-  if (epoll_ >= 0) close(epoll_);
 }
 
 // --- To the workers ---------------------------------------------------------------------------
@@ -76,7 +74,7 @@ Workers::Process* Workers::Add(const core::node::WorkerKey& key, std::int32_t de
   epoll_event interest{};
   interest.events = EPOLLIN;
   interest.data.u64 = id;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, (*started)->poll_fd(), &interest) != 0) {
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, (*started)->poll_fd(), &interest) != 0) {
     *status = base::ExhaustedError(std::string("epoll: ") + std::strerror(errno));
     return nullptr;
   }
@@ -179,7 +177,7 @@ void Workers::Collect(core::Ms now, std::vector<core::node::NodeEvent>* out) {
   for (core::node::NodeEvent& event : waiting_) out->push_back(std::move(event));
   waiting_.clear();
   std::array<epoll_event, 64> ready;
-  const int count = epoll_wait(epoll_, ready.data(), static_cast<int>(ready.size()), 0);
+  const int count = epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), 0);
   for (int i = 0; i < count; i++) {
     const auto found = processes_.find(ready[static_cast<std::size_t>(i)].data.u64);
     if (found == processes_.end()) continue;
@@ -302,7 +300,7 @@ base::Status TakeInventory(driver::DevicesListed listed, core::Node* node) {
   }
   node->driver = listed.driver;
   node->devices.clear();
-  for (driver::DeviceInfo& device : listed.devices) {
+  for (driver::ListedDevice& device : listed.devices) {
     if (device.device < 0) {
       return base::InternalError("the driver " + listed.driver + " lists a device " +
                                  std::to_string(device.device));

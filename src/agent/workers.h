@@ -26,6 +26,7 @@
 
 #include "agent/ports.h"
 #include "agent/worker_process.h"
+#include "base/unique_fd.h"
 #include "core/node/supervisor.h"
 
 namespace assay::agent {
@@ -51,7 +52,7 @@ class Workers final : public WorkersPort {
   core::Ms NextDeadline(core::Ms now) const override;
 
   // Valid and unchanged as long as the object lives.
-  int poll_fd() const { return epoll_; }
+  int poll_fd() const { return epoll_.get(); }
   bool empty() const override { return processes_.empty() && waiting_.empty(); }
   void KillAll() override;
 
@@ -80,7 +81,7 @@ class Workers final : public WorkersPort {
   void TakeSafing(Process* from, WorkerEvent event, std::vector<core::node::NodeEvent>* out);
 
   const WorkerSpec spec_;
-  const int epoll_;
+  const base::UniqueFd epoll_;
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, Process> processes_;
   std::map<core::node::WorkerKey, std::uint64_t> by_key_;  // the processes that test

@@ -11,12 +11,14 @@
 namespace assay::base {
 namespace {
 
-std::string SystemError(int error) { return std::generic_category().message(error); }
+Status SystemError(const std::string& path, int error) {
+  return UnavailableError(path + ": " + std::generic_category().message(error));
+}
 
 // Names the process that holds the lock. The file may have any content: only leading digits count.
-std::string HolderText(int descriptor) {
+std::string HolderText(int fd) {
   char text[16];
-  const ssize_t size = pread(descriptor, text, sizeof text, 0);
+  const ssize_t size = pread(fd, text, sizeof text, 0);
   std::string pid;
   for (ssize_t i = 0; i < size && text[i] >= '0' && text[i] <= '9'; ++i) pid.push_back(text[i]);
   return pid.empty() ? "another process" : "process " + pid;
@@ -24,35 +26,22 @@ std::string HolderText(int descriptor) {
 
 }  // namespace
 
-Result<LockFile> LockFile::Take(const std::string& file) {
+Result<FileLock> FileLock::Take(const std::string& file) {
   const std::string path = file + ".lock";
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (descriptor < 0) {
+  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!fd.valid()) return SystemError(path, errno);
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
-    return UnavailableError("cannot lock " + file + ": " + path + ": " + SystemError(error) +
-                            ": make the file and its folder writable for this user");
+    if (error == EWOULDBLOCK) return ConflictError(HolderText(fd.get()));
+    return SystemError(path, error);
   }
-  LockFile lock(descriptor);
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    const int error = errno;
-    if (error == EWOULDBLOCK) {
-      return ConflictError(file + " is in use by " + HolderText(descriptor) +
-                           ": stop that process or use another file");
-    }
-    return UnavailableError("cannot lock " + path + ": " + SystemError(error) +
-                            ": put it on a local disk");
-  }
-  // The process id is only for operators and the message above: if writing it fails (full disk),
-  // the lock still holds.
+  // The process id is only for operators and the text above: if writing it fails (full disk), the
+  // lock still holds.
   const std::string pid = std::to_string(getpid()) + '\n';
-  if (ftruncate(descriptor, 0) == 0) {
-    [[maybe_unused]] const ssize_t written = pwrite(descriptor, pid.data(), pid.size(), 0);
+  if (ftruncate(fd.get(), 0) == 0) {
+    [[maybe_unused]] const ssize_t written = pwrite(fd.get(), pid.data(), pid.size(), 0);
   }
-  return lock;
-}
-
-LockFile::~LockFile() {
-  if (descriptor_ >= 0) close(descriptor_);
+  return FileLock(std::move(fd));
 }
 
 }  // namespace assay::base

@@ -24,14 +24,14 @@ std::optional<std::string> IdProblem(std::string_view what, std::string_view id)
   return std::nullopt;
 }
 
-std::optional<std::string> WordProblem(std::string_view field, std::string_view word) {
+std::optional<std::string> TextProblem(std::string_view field, std::string_view text) {
   const std::string name(field);
-  if (word.size() > kWordBytesMax) {
-    return name + " is " + std::to_string(word.size()) + " bytes long; the limit is " +
-           std::to_string(kWordBytesMax);
+  if (text.size() > kTextBytesMax) {
+    return name + " is " + std::to_string(text.size()) + " bytes long; the limit is " +
+           std::to_string(kTextBytesMax);
   }
-  if (Shown(word, 6 * kWordBytesMax) != word) {
-    return name + " contains control characters: " + Quoted(word);
+  if (Shown(text, 6 * kTextBytesMax) != text) {
+    return name + " contains control characters: " + Quoted(text);
   }
   return std::nullopt;
 }

@@ -7,7 +7,7 @@ extern "C" [[gnu::weak]] void mi_collect(bool force) noexcept;
 
 namespace assay::base {
 
-void GiveBackMemory() {
+void ReturnFreedMemory() {
   if (mi_collect != nullptr) mi_collect(true);
   malloc_trim(0);
 }

@@ -2,7 +2,7 @@
 // shrinks back a few seconds after a large request.
 //
 // mimalloc's heaps belong to threads, and only the owning thread can return what was freed in its
-// heap, also by other threads. So every thread that allocates large objects has a MemoryKeeper and
+// heap, also by other threads. So every thread that allocates large objects has a MemoryTrimmer and
 // polls it. malloc's memory (gRPC's slices, SQLite) is returned as a whole by any caller.
 #pragma once
 
@@ -12,13 +12,13 @@ namespace assay::base {
 
 // Returns the freed memory of the calling thread's heap and of malloc's. Takes about 1 us when
 // there is nothing to return, 50 us for a megabyte.
-void GiveBackMemory();
+void ReturnFreedMemory();
 
-// Decides when to call GiveBackMemory(): after kQuiet without work, and every kAtMost under
+// Decides when to call ReturnFreedMemory(): after kQuiet without work, and every kAtMost under
 // continuous work.
 //
 // Thread safety: none; each thread has its own.
-class MemoryKeeper {
+class MemoryTrimmer {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kQuiet{2};
@@ -27,17 +27,17 @@ class MemoryKeeper {
   // Call after work that may have left freed memory.
   void Worked(Clock::time_point now = Clock::now()) {
     worked_ = now;
-    if (!owes_) since_ = now;
-    owes_ = true;
+    if (!pending_) since_ = now;
+    pending_ = true;
   }
   // Due() will become true later even without further work.
-  bool owes() const { return owes_; }
-  // True: the caller must call GiveBackMemory() now. Poll about once a second.
+  bool pending() const { return pending_; }
+  // True: the caller must call ReturnFreedMemory() now. Poll about once a second.
   bool Due(Clock::time_point now = Clock::now()) {
     const bool quiet = now - worked_ >= kQuiet;
-    if (!owes_ || (!quiet && now - since_ < kAtMost)) return false;
+    if (!pending_ || (!quiet && now - since_ < kAtMost)) return false;
     since_ = now;
-    owes_ = !quiet;  // memory still in use is freed later, perhaps by another thread
+    pending_ = !quiet;  // memory still in use is freed later, perhaps by another thread
     return true;
   }
 
@@ -45,7 +45,7 @@ class MemoryKeeper {
   Clock::time_point worked_ = Clock::now();
   // The first work since memory was last returned, or the last time Due() was true.
   Clock::time_point since_ = Clock::now();
-  bool owes_ = true;  // start-up leaves freed memory, too
+  bool pending_ = true;  // start-up leaves freed memory, too
 };
 
 }  // namespace assay::base

@@ -1,7 +1,7 @@
 // The result of a call that can fail: a code from a small closed set and a text for the user.
 //
 // The text names what was wrong, where (file, job, node, rank, flag) and what to do. Nothing throws
-// across Assay's own interfaces. rpc/grpc_status.h is the only conversion to gRPC's codes.
+// across Assay's own interfaces. wire/grpc_status.h is the only conversion to gRPC's codes.
 //
 // Thread safety: values; const use from several threads is safe.
 #pragma once

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
+#include "base/host_port.h"
 #include "base/text.h"
 
 namespace assay::cli {
@@ -18,33 +18,26 @@ bool IsGrpcUri(std::string_view coordinator) {
                      [&](std::string_view scheme) { return coordinator.starts_with(scheme); });
 }
 
+bool IsUri(const std::string& coordinator) { return coordinator.find('/') != std::string::npos; }
+
+base::Result<base::HostPort> Parse(const std::string& coordinator) {
+  return base::ParseHostPort(coordinator, {.default_port = base::kCoordinatorPort});
+}
+
 }  // namespace
 
 std::string CoordinatorAddress(const std::string& coordinator) {
-  const std::size_t colon = coordinator.rfind(':');
-  const bool bare_ipv6 = colon != std::string::npos && coordinator.find(':') != colon &&
-                         coordinator.find(']') == std::string::npos &&
-                         coordinator.find('/') == std::string::npos;
-  if (bare_ipv6) return "[" + coordinator + "]:8899";
-  if (colon == std::string::npos || coordinator.ends_with("]")) return coordinator + ":8899";
-  return coordinator;
+  const base::Result<base::HostPort> address = Parse(coordinator);
+  return IsUri(coordinator) || !address.ok() ? coordinator : address->Text();
 }
 
 std::string AddressProblem(const std::string& coordinator) {
-  if (coordinator.find('/') != std::string::npos) {
+  if (IsUri(coordinator)) {
     if (IsGrpcUri(coordinator)) return "";
     return base::Quoted(coordinator) +
            " is not HOST:PORT; it is the coordinator's host and port, for example head:8899";
   }
-  const std::string address = CoordinatorAddress(coordinator);
-  const std::size_t colon = address.rfind(':');
-  if (colon == 0) return base::Quoted(coordinator) + " has no host; write HOST:PORT";
-  int port = 0;
-  const char* const end = address.data() + address.size();
-  const auto [rest, error] = std::from_chars(address.data() + colon + 1, end, port);
-  if (error == std::errc() && rest == end && port >= 1 && port <= 65'535) return "";
-  return "port " + base::Quoted(address.substr(colon + 1)) + " of " + base::Quoted(coordinator) +
-         " is not a number from 1 to 65535";
+  return Parse(coordinator).status().text();
 }
 
 }  // namespace assay::cli

@@ -7,11 +7,12 @@
 
 namespace assay::cli {
 
-// Appends the default port, 8899, where it is missing: to "head", "[::1]" and the bare IPv6 address
-// "::1", which becomes "[::1]:8899". Returns a gRPC URI such as dns:///head:8899 unchanged.
+// Returns `coordinator` as HOST:PORT (base/host_port.h), with the default port if it has none.
+// Returns a gRPC URI such as dns:///head:8899 unchanged. REQUIRES: AddressProblem() is empty.
 std::string CoordinatorAddress(const std::string& coordinator);
 
-// Returns why `coordinator` is not a valid address, "" if it is. Does not resolve the host.
+// Returns why `coordinator` is not a valid address, "" if it is. Does not resolve the host or
+// check URIs.
 std::string AddressProblem(const std::string& coordinator);
 
 }  // namespace assay::cli

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/interrupt.h"
+#include "wire/grpc_status.h"
 
 namespace assay::cli {
 namespace {
@@ -21,23 +22,6 @@ constexpr std::chrono::milliseconds kLook{50};
 // How long a call continues after a signal: most coordinators answer meanwhile, and then the
 // command can tell what was done.
 constexpr std::chrono::milliseconds kAnswerWait{500};
-
-base::Code CodeOf(grpc::StatusCode code) {
-  switch (code) {
-    case grpc::StatusCode::NOT_FOUND:
-      return base::Code::kNotFound;
-    case grpc::StatusCode::UNAVAILABLE:
-    case grpc::StatusCode::CANCELLED:  // a stopping coordinator ends the calls in progress
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return base::Code::kUnavailable;
-    case grpc::StatusCode::INVALID_ARGUMENT:
-      return base::Code::kInvalid;
-    case grpc::StatusCode::RESOURCE_EXHAUSTED:
-      return base::Code::kExhausted;
-    default:
-      return base::Code::kConflict;
-  }
-}
 
 }  // namespace
 
@@ -105,7 +89,7 @@ base::Status Client::Failed(const grpc::Status& status, bool cancelled) {
 }
 
 base::Status ExplainCall(const std::string& address, const grpc::Status& status) {
-  const base::Code code = CodeOf(status.error_code());
+  const base::Code code = wire::FromGrpc(status).code();
   const std::string said = base::Shown(status.error_message(), 2000);
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "admin.grpc.pb.h"
+#include "base/host_port.h"
 #include "base/status.h"
 #include "cli/address.h"
 #include "cli/flags/flags.h"
@@ -16,7 +17,7 @@ namespace assay::cli {
 
 // Flags that every client command has.
 struct ClientFlags {
-  std::string coordinator = "127.0.0.1:8899";
+  std::string coordinator = base::kCoordinatorAddress;
   bool json = false;
   // `json_help` is the help text of --json.
   void Declare(flags::Flags* flags, const std::string& json_help =

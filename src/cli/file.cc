@@ -1,14 +1,14 @@
 #include "cli/file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "base/read_file.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 
 namespace assay::cli {
 
@@ -18,26 +18,18 @@ base::Result<std::string> ReadInput(const std::string& path, std::size_t bytes_m
   const auto problem = [&](int error) {
     return base::NotFoundError(shown + ": " + std::strerror(error));
   };
-  const int fd = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return problem(errno);
-  std::string text;
-  std::array<char, 65536> buffer;
-  base::Status status;
-  while (status.ok()) {
-    const ssize_t got = read(fd, buffer.data(), buffer.size());
-    if (got == 0) break;
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      status = problem(errno);
-    } else if (text.size() + static_cast<std::size_t>(got) > bytes_max) {
-      status =
-          base::InvalidError(shown + " is larger than " + std::to_string(bytes_max >> 20) + " MiB");
-    } else {
-      text.append(buffer.data(), static_cast<std::size_t>(got));
-    }
+  base::UniqueFd opened;
+  if (!standard) {
+    opened = base::UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!opened.valid()) return problem(errno);
   }
-  if (!standard) close(fd);
-  if (!status.ok()) return status;
+  std::string text;
+  const int fd = standard ? STDIN_FILENO : opened.get();
+  if (const int error = base::ReadToEnd(fd, bytes_max, &text)) return problem(error);
+  if (text.size() > bytes_max) {
+    return base::InvalidError(shown + " is larger than " + std::to_string(bytes_max >> 20) +
+                              " MiB");
+  }
   return text;
 }
 

@@ -1,5 +1,5 @@
-#include <charconv>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/commands.h"
@@ -37,13 +37,12 @@ std::vector<std::string> RunCells(const admin::Run& run) {
 
 // Parses a run number. kInvalid: `text` is not one.
 base::Result<std::int64_t> RunNumber(const std::string& text) {
-  std::int64_t run = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), run);
-  if (error != std::errc() || end != text.data() + text.size() || run <= 0) {
+  const std::optional<std::int64_t> run = base::ParseNumber<std::int64_t>(text);
+  if (!run || *run <= 0) {
     return base::InvalidError(base::Quoted(text) +
                               " is not a run number; `assay run list` shows the runs");
   }
-  return run;
+  return *run;
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ void ControlLoop::Run() {
     }
     if (mailbox.Drain(&items_, Turn::kItemsMax) != 0) memory_.Worked();
     if (turn_.Run(&items_, Now())) idle_reported_ = false;
-    if (memory_.Due()) base::GiveBackMemory();
+    if (memory_.Due()) base::ReturnFreedMemory();
   }
 }
 

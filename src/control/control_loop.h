@@ -49,7 +49,7 @@ class ControlLoop {
   Turn turn_;
   std::vector<Inbound> items_;  // reused
   bool idle_reported_ = false;  // the storage knows that there is no work
-  base::MemoryKeeper memory_;
+  base::MemoryTrimmer memory_;
   std::thread thread_;
 };
 

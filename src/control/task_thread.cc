@@ -13,21 +13,21 @@ constexpr int kLookMs = 1000;  // between checks whether memory is due to be ret
 
 }  // namespace
 
-base::Status Worker::Start(const std::string& name) {
+base::Status TaskThread::Start(const std::string& name) {
   return base::StartThread(&thread_, name, name, [this] { Work(); });
 }
 
-void Worker::Stop() {
+void TaskThread::Stop() {
   if (!thread_.joinable()) return;
   tasks_.Close();
   thread_.join();
 }
 
-void Worker::Work() {
+void TaskThread::Work() {
   std::vector<std::function<void()>> batch;
-  base::MemoryKeeper memory;
+  base::MemoryTrimmer memory;
   while (!tasks_.Drained()) {
-    tasks_.Wait(memory.owes() ? kLookMs : -1);
+    tasks_.Wait(memory.pending() ? kLookMs : -1);
     batch.clear();
     tasks_.Drain(&batch, 16);
     for (std::function<void()>& task : batch) {
@@ -35,7 +35,7 @@ void Worker::Work() {
       task = nullptr;  // frees its captures before the next task runs
     }
     if (!batch.empty()) memory.Worked();
-    if (memory.Due()) base::GiveBackMemory();
+    if (memory.Due()) base::ReturnFreedMemory();
   }
 }
 

@@ -14,12 +14,12 @@
 
 namespace assay::control {
 
-class Worker {
+class TaskThread {
  public:
-  Worker() = default;
-  ~Worker() { Stop(); }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  TaskThread() = default;
+  ~TaskThread() { Stop(); }
+  TaskThread(const TaskThread&) = delete;
+  TaskThread& operator=(const TaskThread&) = delete;
 
   // name: the thread's, at most 15 characters. Fails when the system cannot create a thread.
   base::Status Start(const std::string& name);

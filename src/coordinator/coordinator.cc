@@ -2,7 +2,6 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,14 +80,6 @@ void SetTransport(grpc::ServerBuilder* builder, const CoordinatorOptions& option
   builder->SetResourceQuota(quota);
 }
 
-// Ten thousand agents and as many subscribers need a descriptor each.
-void RaiseFileLimit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 }  // namespace
 
 class Coordinator::Impl {
@@ -119,8 +110,8 @@ class Coordinator::Impl {
   control::Intake intake_;
   const std::unique_ptr<control::Encoder> encoder_ = rpc::MakeEncoder();
   control::Fanout fanout_{encoder_.get()};
-  control::Worker parser_;
-  control::Worker reader_;
+  control::TaskThread parser_;
+  control::TaskThread reader_;
   const rpc::Gate gate_{&intake_, &reader_};
   std::optional<control::ControlLoop> loop_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
@@ -135,7 +126,6 @@ class Coordinator::Impl {
 
 base::Status Coordinator::Impl::Start() {
   wire::QuietGrpc();
-  RaiseFileLimit();
   for (const auto step : {&Impl::CheckOptions, &Impl::CheckAddress, &Impl::OpenStore,
                           &Impl::StartThreads, &Impl::Serve}) {
     if (base::Status status = (this->*step)(); !status.ok()) return status;

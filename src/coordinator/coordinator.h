@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 
+#include "base/host_port.h"
 #include "base/status.h"
 #include "control/intake.h"
 #include "core/cluster/cluster.h"
@@ -26,9 +27,9 @@
 namespace assay::coordinator {
 
 struct CoordinatorOptions {
-  std::string listen = "127.0.0.1:8899";  // port 0: the system chooses a free one
-  bool insecure = false;                  // allow listening beyond loopback without encryption
-  std::string db;                         // database file; its directory must exist
+  std::string listen = base::kCoordinatorAddress;  // port 0: the system chooses a free one
+  bool insecure = false;  // allow listening beyond loopback without encryption
+  std::string db;         // database file; its directory must exist
   std::string port_file;  // file that gets host:port once the server answers; "": none
   std::string jobs_dir;   // directory of job files (jobs_directory.h); "": none
   core::Settings settings;

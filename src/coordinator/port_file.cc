@@ -7,17 +7,19 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/unique_fd.h"
+
 namespace assay::coordinator {
 
 base::Status WritePortFile(const std::string& file, const std::string& address) {
   const std::string beside = file + ".new." + std::to_string(getpid());
   const std::string line = address + "\n";
-  const int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  int error = fd < 0 ? errno : 0;
-  if (fd >= 0) {
-    const ssize_t written = write(fd, line.data(), line.size());
+  base::UniqueFd fd(open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  int error = fd.valid() ? 0 : errno;
+  if (fd.valid()) {
+    const ssize_t written = write(fd.get(), line.data(), line.size());
     if (written != static_cast<ssize_t>(line.size())) error = written < 0 ? errno : ENOSPC;
-    close(fd);
+    fd.Reset();
     if (error == 0 && std::rename(beside.c_str(), file.c_str()) != 0) error = errno;
     if (error != 0) unlink(beside.c_str());
   }

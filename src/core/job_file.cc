@@ -62,7 +62,7 @@ std::string ReadWords(rank_table::JsonWalker& walker, JobSpec* spec, std::size_t
       return false;
     }
     std::string text = value.Text();
-    wrong = base::WordProblem(name, text).value_or("");
+    wrong = base::TextProblem(name, text).value_or("");
     spec->*(word->field) = std::move(text);
     return wrong.empty();
   });
@@ -129,9 +129,9 @@ std::string Fingerprint(std::string_view text) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
   }
   constexpr char kHex[] = "0123456789abcdef";
-  std::string print = std::to_string(text.size()) + '-';
-  for (int shift = 60; shift >= 0; shift -= 4) print += kHex[(hash >> shift) & 15];
-  return print;
+  std::string fingerprint = std::to_string(text.size()) + '-';
+  for (int shift = 60; shift >= 0; shift -= 4) fingerprint += kHex[(hash >> shift) & 15];
+  return fingerprint;
 }
 
 }  // namespace assay::core

@@ -44,7 +44,8 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 };
 
-struct Job {
+// A job without the text of its rank table.
+struct JobHeader {
   JobSpec spec;
   JobState state = JobState::kPending;
   // The table as applied, or as TableReading::text corrects it; "" while it is not ready.
@@ -65,6 +66,10 @@ struct Job {
   Ms owing_until = 0;
 };
 
+struct Job : JobHeader {
+  std::string table_text;  // as applied; "" while the table is not ready
+};
+
 // A deleted job, for subscribers of job signals: the latest deletion of each job id, retained for
 // Settings::deleted_kept.
 struct DeletedJob {
@@ -79,8 +84,8 @@ struct DeletedJob {
 // an unchanged file is not applied again after a client deleted its job or applied the job by other
 // means.
 struct JobFile {
-  std::string print;   // Fingerprint() of the file's content
-  bool owner = false;  // the job is deleted when the file is removed
+  std::string fingerprint;  // Fingerprint() of the file's content
+  bool owner = false;       // the job is deleted when the file is removed
   bool operator==(const JobFile&) const = default;
 };
 

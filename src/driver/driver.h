@@ -27,22 +27,22 @@
 
 namespace assay::driver {
 
-struct DeviceInfo {
+struct ListedDevice {
   std::int32_t device = 0;  // physical id, as in rank tables
   std::string kind;         // host, sim, ...
   std::string detail;       // for people
-  bool operator==(const DeviceInfo&) const = default;
+  bool operator==(const ListedDevice&) const = default;
 };
 
-struct P2pMember {
+struct GroupMember {
   std::int32_t rank = 0;
   std::int32_t device = 0;
-  bool operator==(const P2pMember&) const = default;
+  bool operator==(const GroupMember&) const = default;
 };
 
 // The ready ranks of a run on this node. Every member receives the same list.
 struct P2pGroup {
-  std::vector<P2pMember> members;
+  std::vector<GroupMember> members;
   std::int32_t self = 0;  // this worker's index in `members`
   bool operator==(const P2pGroup&) const = default;
 };
@@ -89,7 +89,7 @@ class Driver {
   virtual ~Driver() = default;
 
   virtual std::string name() const = 0;
-  virtual base::Result<std::vector<DeviceInfo>> Inventory() = 0;
+  virtual base::Result<std::vector<ListedDevice>> Inventory() = 0;
 
   // At most one device per process.
   virtual base::Result<std::unique_ptr<Device>> Open(std::int32_t device) = 0;

@@ -31,8 +31,8 @@ class Writer {
     PutU32(static_cast<std::uint32_t>(value.size()));
     out_ += value;
   }
-  void Put(const P2pMember& value) { (*this)(value.rank, value.device); }
-  void Put(const DeviceInfo& value) { (*this)(value.device, value.kind, value.detail); }
+  void Put(const GroupMember& value) { (*this)(value.rank, value.device); }
+  void Put(const ListedDevice& value) { (*this)(value.device, value.kind, value.detail); }
   template <class T>
   void Put(const std::vector<T>& values) {
     PutU32(static_cast<std::uint32_t>(values.size()));
@@ -98,8 +98,8 @@ class Reader {
     *value = code.value_or(core::OutcomeCode::kNotRun);
   }
   void Get(std::string* value) { *value = std::string(Bytes(U32())); }
-  void Get(P2pMember* value) { (*this)(value->rank, value->device); }
-  void Get(DeviceInfo* value) { (*this)(value->device, value->kind, value->detail); }
+  void Get(GroupMember* value) { (*this)(value->rank, value->device); }
+  void Get(ListedDevice* value) { (*this)(value->device, value->kind, value->detail); }
   template <class T>
   void Get(std::vector<T>* values) {
     const std::uint32_t count = U32();

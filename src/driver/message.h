@@ -95,7 +95,7 @@ using ToWorker =
 struct DevicesListed {
   std::string error;
   std::string driver;
-  std::vector<DeviceInfo> devices;
+  std::vector<ListedDevice> devices;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit(self.error, self.driver, self.devices);

@@ -124,7 +124,7 @@ class Worker : public Progress {
     if (answer.error.empty()) {
       answer.error = CatchInto([&] {
         answer.driver = driver_->name();
-        base::Result<std::vector<DeviceInfo>> devices = driver_->Inventory();
+        base::Result<std::vector<ListedDevice>> devices = driver_->Inventory();
         if (!devices.ok()) return devices.status().text();
         answer.devices = *std::move(devices);
         return std::string();

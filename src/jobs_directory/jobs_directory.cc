@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -18,6 +17,8 @@
 
 #include "base/ids.h"
 #include "base/log.h"
+#include "base/read_file.h"
+#include "base/steady_clock.h"
 #include "base/text.h"
 #include "base/thread.h"
 
@@ -32,12 +33,6 @@ constexpr std::string_view kSuffix = ".json";
 constexpr std::uint32_t kMask = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO |
                                 IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF |
                                 IN_MOVE_SELF | IN_ONLYDIR;
-
-core::Ms SteadyNow() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string Why() { return std::strerror(errno); }
 
@@ -79,19 +74,6 @@ FileFound Unreadable(const FileStamp& stamp, std::string why) {
   return {FileFound::Kind::kUnreadable, stamp, std::move(why)};
 }
 
-// Reads to the end of the file, or max + 1 bytes. Returns an error text; "": success.
-std::string ReadAll(int file, std::size_t max, std::string* text) {
-  std::array<char, 65536> buffer;
-  while (text->size() <= max) {
-    const ssize_t got = read(file, buffer.data(), std::min(buffer.size(), max + 1 - text->size()));
-    if (got == 0) return "";
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return "cannot be read: " + Why();
-    text->append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  return "";
-}
-
 }  // namespace
 
 // An event posted to the control loop. The directory's thread creates it, the loop's thread answers
@@ -129,8 +111,8 @@ JobsDirectory::JobsDirectory(std::string folder, control::Intake* intake)
     : folder_(std::move(folder)), intake_(intake), desk_(folder_) {}
 
 base::Status JobsDirectory::Start() {
-  inotify_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (inotify_ < 0) {
+  inotify_ = base::UniqueFd(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!inotify_.valid()) {
     base::LogWarn("jobs directory " + folder_ + ": cannot watch for changes (" + Why() +
                   "; see fs.inotify.max_user_instances); scanning it every " +
                   base::Seconds(kScanEvery) + " instead");
@@ -143,33 +125,33 @@ void JobsDirectory::Stop() {
   stop_.Signal();
   if (thread_.joinable()) thread_.join();
   Unwatch();
-  if (inotify_ >= 0) close(std::exchange(inotify_, -1));
+  inotify_.Reset();
 }
 
 void JobsDirectory::Run() {
   while (!stopping_.load()) {
-    const core::Ms now = SteadyNow();
+    const core::Ms now = base::SteadyNow();
     Watch(now);
-    if (directory_ >= 0 && now >= next_scan_) Scan(now);
+    if (directory_.valid() && now >= next_scan_) Scan(now);
     TakeAnswers(now);
     LookAndTell(now);
     Say(now);
     pollfd fds[] = {{stop_.fd(), POLLIN, 0},
                     {answers_.wake_fd(), POLLIN, 0},
-                    {directory_ >= 0 ? inotify_ : -1, POLLIN, 0}};
+                    {directory_.valid() ? inotify_.get() : -1, POLLIN, 0}};
     (void)poll(fds, 3, WaitMs(now));
-    TakeNotices(SteadyNow());
+    TakeNotices(base::SteadyNow());
   }
   // Wait until the loop has answered every posted event: no answer may reach a deleted object.
   while (desk_.under_way() != 0) {
     (void)answers_.Wait(-1);
-    TakeAnswers(SteadyNow());
+    TakeAnswers(base::SteadyNow());
   }
   while (orders_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
 }
 
 int JobsDirectory::WaitMs(core::Ms now) const {
-  if (directory_ < 0)
+  if (!directory_.valid())
     return static_cast<int>(std::clamp<core::Ms>(next_watch_ - now, 0, kWatchRetry));
   core::Ms next = next_scan_;
   if (const auto due = desk_.NextDue()) next = std::min(next, *due);
@@ -201,37 +183,37 @@ void JobsDirectory::SayStrange(std::string_view name) {
 // --- The directory itself ---
 
 void JobsDirectory::Watch(core::Ms now) {
-  if (directory_ >= 0 || now < next_watch_) return;
+  if (directory_.valid() || now < next_watch_) return;
   next_watch_ = now + kWatchRetry;
-  const int directory = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
-  if (directory < 0) {
+  base::UniqueFd directory(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
+  if (!directory.valid()) {
     return SayOnce("cannot be opened: " + Why() +
                    "; its jobs stay unchanged; retrying every second");
   }
-  if (inotify_ >= 0) {
-    watch_ = inotify_add_watch(inotify_, folder_.c_str(), kMask);
+  if (inotify_.valid()) {
+    watch_ = inotify_add_watch(inotify_.get(), folder_.c_str(), kMask);
     if (watch_ < 0) {
       base::LogWarn("jobs directory " + folder_ + ": cannot watch for changes (" + Why() +
                     "; see fs.inotify.max_user_watches); scanning it every " +
                     base::Seconds(kScanEvery));
     }
   }
-  directory_ = directory;
+  directory_ = std::move(directory);
   next_scan_ = now;
   if (!std::exchange(said_, {}).empty())
     base::LogInfo("jobs directory " + folder_ + " is available");
 }
 
 void JobsDirectory::Unwatch() {
-  if (watch_ >= 0) (void)inotify_rm_watch(inotify_, std::exchange(watch_, -1));
-  if (directory_ >= 0) close(std::exchange(directory_, -1));
+  if (watch_ >= 0) (void)inotify_rm_watch(inotify_.get(), std::exchange(watch_, -1));
+  directory_.Reset();
 }
 
 // True: the path leads to another directory than the open one, or to none.
 bool JobsDirectory::Replaced() const {
   struct stat open_one {};
   struct stat named {};
-  return fstat(directory_, &open_one) != 0 || stat(folder_.c_str(), &named) != 0 ||
+  return fstat(directory_.get(), &open_one) != 0 || stat(folder_.c_str(), &named) != 0 ||
          open_one.st_dev != named.st_dev || open_one.st_ino != named.st_ino;
 }
 
@@ -242,20 +224,20 @@ void JobsDirectory::Scan(core::Ms now) {
     return Watch(now);
   }
   next_scan_ = now + kScanEvery;
-  const int again = openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* const listing = again < 0 ? nullptr : fdopendir(again);
+  base::UniqueFd again(openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  DIR* const listing = again.valid() ? fdopendir(again.get()) : nullptr;
   if (listing == nullptr) {
     SayOnce("cannot be read: " + Why() + "; its jobs stay unchanged");
-    if (again >= 0) close(again);
     return;
   }
+  (void)again.Release();  // closedir() closes it
   std::vector<FileSeen> files;
   errno = 0;
   while (const dirent* const entry = readdir(listing)) {
     std::string job = JobOf(entry->d_name);
     if (job.empty()) SayStrange(entry->d_name);
     struct stat file {};
-    if (job.empty() || fstatat(directory_, entry->d_name, &file, 0) != 0) {
+    if (job.empty() || fstatat(directory_.get(), entry->d_name, &file, 0) != 0) {
       // A dangling symbolic link counts as an absent file.
       errno = 0;
       continue;
@@ -271,10 +253,10 @@ void JobsDirectory::Scan(core::Ms now) {
 }
 
 void JobsDirectory::TakeNotices(core::Ms now) {
-  if (inotify_ < 0) return;
+  if (!inotify_.valid()) return;
   alignas(inotify_event) std::array<char, 64 * 1024> buffer;
   for (;;) {
-    const ssize_t got = read(inotify_, buffer.data(), buffer.size());
+    const ssize_t got = read(inotify_.get(), buffer.data(), buffer.size());
     if (got <= 0) return;
     for (const char* at = buffer.data(); at < buffer.data() + got;) {
       inotify_event event;
@@ -310,34 +292,34 @@ FileFound JobsDirectory::Look(const std::string& name) const {
   constexpr std::size_t kMax = rank_table::RankTableLimits().bytes;
   struct stat file {};
   // Check the type before opening: opening a device may have side effects.
-  if (fstatat(directory_, name.c_str(), &file, 0) != 0) {
+  if (fstatat(directory_.get(), name.c_str(), &file, 0) != 0) {
     if (errno == ENOENT) return {};
     return Unreadable({}, "cannot be examined: " + Why());
   }
   if (!S_ISREG(file.st_mode)) return Unreadable(StampOf(file), "is not a regular file");
-  const int opened = openat(directory_, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (opened < 0) {
+  const base::UniqueFd opened(
+      openat(directory_.get(), name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!opened.valid()) {
     if (errno == ENOENT) return {};
     return Unreadable(StampOf(file), "cannot be opened: " + Why());
   }
   FileFound found{FileFound::Kind::kText, {}, ""};
   std::string wrong;
-  if (fstat(opened, &file) != 0 || !S_ISREG(file.st_mode)) {
+  if (fstat(opened.get(), &file) != 0 || !S_ISREG(file.st_mode)) {
     wrong = "is not a regular file";
   } else if (static_cast<std::uint64_t>(file.st_size) > kMax) {
     wrong = "has " + std::to_string(file.st_size) + " bytes, more than the limit of " +
             std::to_string(kMax);
-  } else {
-    wrong = ReadAll(opened, kMax, &found.text);
+  } else if (const int error = base::ReadToEnd(opened.get(), kMax, &found.text)) {
+    wrong = std::string("cannot be read: ") + std::strerror(error);
   }
-  close(opened);
   if (!wrong.empty()) return Unreadable(StampOf(file), std::move(wrong));
   found.stamp = StampOf(file);
   return found;
 }
 
 void JobsDirectory::LookAndTell(core::Ms now) {
-  if (directory_ < 0) return;
+  if (!directory_.valid()) return;
   if (auto listing = desk_.Listing(now)) Tell("", std::move(*listing), now);
   for (int looks = 0; looks < kLooksAtOnce && !stopping_.load(); ++looks) {
     const std::optional<std::string> job = desk_.Next(now);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "control/intake.h"
 #include "core/effect.h"
 #include "jobs_directory/tracker.h"
@@ -72,9 +73,9 @@ class JobsDirectory {
   lockfree::WakeEvent stop_;
   std::atomic<bool> stopping_{false};
 
-  int inotify_ = -1;
+  base::UniqueFd inotify_;
   int watch_ = -1;
-  int directory_ = -1;  // open while the directory is watched or scanned
+  base::UniqueFd directory_;  // open while the directory is watched or scanned
   core::Ms next_watch_ = 0;
   core::Ms next_scan_ = 0;
   std::string said_;                            // the last warning about the directory itself

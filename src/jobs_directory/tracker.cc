@@ -126,8 +126,8 @@ std::optional<core::Event> JobFileDesk::Gone(Entries::iterator at, core::Ms now)
 std::optional<core::Event> JobFileDesk::Text(Entries::iterator at, std::string&& text,
                                              core::Ms now) {
   Entry& entry = at->second;
-  std::string print = core::Fingerprint(text);
-  if (print == entry.judged) {
+  std::string fingerprint = core::Fingerprint(text);
+  if (fingerprint == entry.judged) {
     entry.standing.clear();
     entry.complaint.clear();
     return std::nullopt;
@@ -137,16 +137,16 @@ std::optional<core::Event> JobFileDesk::Text(Entries::iterator at, std::string&&
       core::ReadJobFile(at->first, std::move(text), Path(at->first), limits_.table);
   switch (reading.verdict) {
     case core::JobFileVerdict::kUnfinished:
-      NotYet(at, std::move(print), std::move(reading.error), kUnfinishedWait, now);
+      NotYet(at, std::move(fingerprint), std::move(reading.error), kUnfinishedWait, now);
       return std::nullopt;
     case core::JobFileVerdict::kBroken:
-      NotYet(at, std::move(print), std::move(reading.error), kBrokenWait, now);
+      NotYet(at, std::move(fingerprint), std::move(reading.error), kBrokenWait, now);
       return std::nullopt;
     case core::JobFileVerdict::kTake:
       break;
   }
   entry.doing = Doing::kApplying;
-  entry.told = std::move(print);
+  entry.told = std::move(fingerprint);
   entry.told_bytes = bytes;
   entry.warnings = std::move(reading.warnings);
   std::string missing = control::MissingHcclWarning(reading.job.spec, *reading.job.hccl);
@@ -156,11 +156,11 @@ std::optional<core::Event> JobFileDesk::Text(Entries::iterator at, std::string&&
   return std::move(reading.job);
 }
 
-void JobFileDesk::NotYet(Entries::iterator at, std::string&& print, std::string&& error,
+void JobFileDesk::NotYet(Entries::iterator at, std::string&& fingerprint, std::string&& error,
                          core::Ms wait, core::Ms now) {
   Entry& entry = at->second;
-  if (entry.standing != print) {
-    entry.standing = std::move(print);
+  if (entry.standing != fingerprint) {
+    entry.standing = std::move(fingerprint);
     entry.standing_since = now;
     entry.pause = kFirstPause;
   } else {

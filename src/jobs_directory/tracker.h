@@ -135,8 +135,8 @@ class JobFileDesk {
   void Complain(Entry* entry, const std::string& text);
   std::optional<core::Event> Gone(Entries::iterator entry, core::Ms now);
   std::optional<core::Event> Text(Entries::iterator entry, std::string&& text, core::Ms now);
-  void NotYet(Entries::iterator entry, std::string&& print, std::string&& error, core::Ms wait,
-              core::Ms now);
+  void NotYet(Entries::iterator entry, std::string&& fingerprint, std::string&& error,
+              core::Ms wait, core::Ms now);
   void Settle(Entries::iterator entry);
   void Applied(Entries::iterator entry, const core::Answer& answer, core::Ms now);
   void Removed(Entries::iterator entry, const core::Answer& answer, core::Ms now);

@@ -1,11 +1,10 @@
 #include "lockfree/fanout_pool.h"
 
-#include <pthread.h>
-
 #include <cerrno>
 #include <string>
-#include <system_error>
 #include <utility>
+
+#include "base/thread.h"
 
 namespace assay::lockfree {
 
@@ -39,17 +38,16 @@ std::shared_ptr<FanoutTask> ReadyQueue::Taker::TakePermitted() noexcept {
 }
 
 base::Status FanoutPool::Start(int workers) {
-  try {
-    for (int i = 0; i < workers; ++i) {
-      workers_.emplace_back([this] { Work(); });
-      pthread_setname_np(workers_.back().native_handle(), ("fanout-" + std::to_string(i)).c_str());
+  for (int i = 0; i < workers; ++i) {
+    std::thread worker;
+    base::Status started = base::StartThread(
+        &worker, "fan-out worker " + std::to_string(i + 1) + " of " + std::to_string(workers),
+        "fanout-" + std::to_string(i), [this] { Work(); });
+    if (!started.ok()) {
+      Stop();
+      return started;
     }
-  } catch (const std::system_error& error) {
-    Stop();
-    return base::UnavailableError("cannot start fan-out worker " +
-                                  std::to_string(workers_.size() + 1) + " of " +
-                                  std::to_string(workers) + ": " + error.what() +
-                                  "; raise the limit on threads (ulimit -u, TasksMax=)");
+    workers_.push_back(std::move(worker));
   }
   return base::Status::Ok();
 }

@@ -31,18 +31,16 @@ int OpenOrDie() {
 
 WakeEvent::WakeEvent() : fd_(OpenOrDie()) {}
 
-WakeEvent::~WakeEvent() { close(fd_); }
-
 void WakeEvent::Signal() noexcept {
   const std::uint64_t one = 1;
   // EAGAIN means that the counter is at its maximum, so the event is signalled already.
-  while (write(fd_, &one, sizeof one) < 0 && errno == EINTR) {
+  while (write(fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
 
 void WakeEvent::Clear() noexcept {
   std::uint64_t count = 0;
-  while (read(fd_, &count, sizeof count) < 0 && errno == EINTR) {
+  while (read(fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
   }
 }
 
@@ -51,7 +49,7 @@ bool WakeEvent::WaitFor(int timeout_ms) noexcept {
   const auto end = steady_clock::now() + std::chrono::milliseconds(std::max(timeout_ms, 0));
   int left_ms = timeout_ms;
   for (;;) {
-    pollfd entry{fd_, POLLIN, 0};
+    pollfd entry{fd_.get(), POLLIN, 0};
     const int ready = poll(&entry, 1, left_ms);
     if (ready > 0) return true;
     if (ready == 0) return false;

@@ -6,6 +6,8 @@
 // signalling thread did before the Signal (the kernel orders the two calls on one descriptor).
 #pragma once
 
+#include "base/unique_fd.h"
+
 namespace assay::lockfree {
 
 class WakeEvent {
@@ -13,7 +15,6 @@ class WakeEvent {
   // Logs an error and ends the process if no descriptor is available: a role cannot run without its
   // wake-up, and creates it once at the start.
   WakeEvent();
-  ~WakeEvent();
   WakeEvent(const WakeEvent&) = delete;
   WakeEvent& operator=(const WakeEvent&) = delete;
 
@@ -23,10 +24,10 @@ class WakeEvent {
   // True if signalled, false after timeout_ms (negative: no timeout). Does not clear the flag.
   bool WaitFor(int timeout_ms) noexcept;
   // Readable while signalled. This object owns it; poll it, but do not read it.
-  int fd() const noexcept { return fd_; }
+  int fd() const noexcept { return fd_.get(); }
 
  private:
-  const int fd_;
+  const base::UniqueFd fd_;
 };
 
 }  // namespace assay::lockfree

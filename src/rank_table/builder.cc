@@ -1,9 +1,9 @@
 #include "rank_table/builder.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/ip_address.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "rank_table/json_writer.h"
 
@@ -43,8 +43,9 @@ NumberKind ParseNumber(std::string_view text, std::uint64_t max, std::uint64_t* 
   const std::string_view digits = text.substr(negative ? 1 : 0);
   if (!IsDigits(digits)) return NumberKind::kOther;
   if (negative) return NumberKind::kOutOfRange;
-  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), *number);
-  if (result.ec != std::errc{} || *number > max) return NumberKind::kOutOfRange;
+  const std::optional<std::uint64_t> parsed = base::ParseNumber<std::uint64_t>(digits);
+  if (!parsed || *parsed > max) return NumberKind::kOutOfRange;
+  *number = *parsed;
   return NumberKind::kNumber;
 }
 

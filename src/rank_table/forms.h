@@ -7,20 +7,9 @@
 
 #include "rank_table/builder.h"
 #include "rank_table/json_text.h"
+#include "rank_table/objects.h"
 
 namespace assay::rank_table {
-
-// The members of a table's outermost object. Lists are not read here: their JsonScalar has only the
-// offset and the type.
-struct TableHead {
-  std::string_view text;
-  JsonScalar status, version;
-  JsonScalar total;  // ClusterD: the number of slices of the table
-  JsonScalar server_count, server_num, rank_count, device_count, device_num, group_count;
-  JsonScalar server_list, rank_list, group_list, node_list;
-  JsonScalar super_pod_list, server_group_list, prefill_device_list, decode_device_list;
-  std::string keys;  // the first few keys, for messages
-};
 
 // Each returns false after builder.Fail(), and sets the rules of the form in *rules.
 // REQUIRES: the list is not kNull, and head.text passed CheckJson().

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -10,27 +12,21 @@
 #include <vector>
 
 #include "base/ip_address.h"
+#include "base/number.h"
 #include "rank_table/json_text.h"
 #include "rank_table/json_writer.h"
+#include "rank_table/objects.h"
 
 namespace assay::rank_table {
 namespace {
 
 constexpr std::size_t kNowhere = SIZE_MAX;
-constexpr std::string_view kHostLayer = "3";  // 2.0: this net_layer has the host's addresses
+// 2.0: these net_layers name the node of a rank, and have the host's addresses.
+constexpr std::string_view kNodeLayer = "0";
+constexpr std::string_view kHostLayer = "3";
 // The limits of a reader of the result (JsonLimits), less the members and levels added here.
 constexpr std::size_t kMembers = 9'000;  // copied into one object
 constexpr std::size_t kDepth = 48;       // of one copied value
-
-enum class Form { kServers, kRanks, kGroups, kNodes };
-
-struct Head {
-  Form form = Form::kServers;
-  JsonScalar version, total, list;
-  bool has_rank_list = false;
-  bool has_server_num = false;
-  std::vector<JsonMember> others;
-};
 
 // A device to be written, with the offsets of its objects in the table.
 struct Device {
@@ -46,10 +42,20 @@ struct Server {
   std::vector<Device> devices;
 };
 
-struct Host {
-  JsonScalar server_name, server_sn, id, host_ip, rank_id, devices;
-  std::vector<JsonMember> others;
-};
+// The names of a host's members in each form. A table of ranks has no hosts.
+const HostShape& ShapeOf(Form form) {
+  return form == Form::kNodes ? kNodeShape : form == Form::kGroups ? kInstanceShape : kServerShape;
+}
+
+bool IsOneOf(std::string_view key, std::initializer_list<std::string_view> keys) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+void Drop(const std::function<bool(std::string_view key)>& dropped, JsonMembers* members) {
+  members->erase(std::remove_if(members->begin(), members->end(),
+                                [&](const JsonMember& member) { return dropped(member.key); }),
+                 members->end());
+}
 
 std::string Digits(std::string_view raw) {
   raw.remove_prefix(std::min(raw.find_first_not_of('0'), raw.size()));
@@ -58,17 +64,18 @@ std::string Digits(std::string_view raw) {
 
 class Conversion {
  public:
-  Conversion(std::string_view text, const RankTable& table) : text_(text), table_(table) {
+  Conversion(std::string_view text, const RankTable& table)
+      : text_(text), table_(table), head_(ReadHead(text, &others_)), form_(head_.form()) {
     for (std::uint32_t node = 0; node < table.nodes.size(); ++node) {
       node_of_name_.emplace(table.nodes[node].name, node);
     }
-    ReadHead();
+    DropOthers();
   }
 
   std::string Write();
 
  private:
-  void ReadHead();
+  void DropOthers();
   std::string Version() const;
   std::string Total() const;
 
@@ -76,17 +83,16 @@ class Conversion {
   void AddHost(JsonWalker& walker, std::vector<Server>* servers) const;
   void AddInstance(JsonWalker& walker, std::vector<Server>* servers,
                    std::vector<std::size_t>* server_of_node) const;
-  std::uint32_t NodeOf(const Host& host) const;
+  std::uint32_t NodeOf(const HostObject& host) const;
   std::uint32_t NodeOfRank(JsonWalker walker) const;
-  Host ReadHost(std::size_t offset) const;
+  HostObject HostAt(std::size_t offset, JsonMembers* others = nullptr) const;
 
   void WriteServer(const Server& server);
-  void WriteServerMembers(const Server& server, const Host& host);
+  void WriteServerMembers(const Server& server, const HostObject& host, const JsonMembers& others);
   void WriteDevice(const Server& server, const Device& device);
   // Writes at most *room members and subtracts them from *room.
-  void WriteMembers(const std::vector<JsonMember>& members, std::size_t* room);
-  std::vector<JsonMember> InstanceMembers(const Device& device,
-                                          const std::vector<JsonMember>& own) const;
+  void WriteMembers(const JsonMembers& members, std::size_t* room);
+  JsonMembers InstanceMembers(const Device& device, const JsonMembers& own) const;
   std::string RankId(const Server& server, const Device& device, const JsonScalar& rank,
                      const JsonScalar& device_id);
   std::string FirstAddress(const JsonScalar& level_list) const;
@@ -94,97 +100,61 @@ class Conversion {
   const std::string_view text_;
   const RankTable& table_;
   std::map<std::string_view, std::uint32_t> node_of_name_;
-  Head head_;
+  JsonMembers others_;  // of the outermost object
+  const TableHead head_;
+  const Form form_;
   JsonWriter writer_{text_};
   // (node, device) -> rank, for tables without rank ids; filled at first use.
   std::unordered_map<std::uint64_t, std::int32_t> implied_ranks_;
 };
 
-void Conversion::ReadHead() {
-  JsonScalar lists[4];  // in order of precedence: the first list in the table decides the form
-  constexpr std::string_view kLists[] = {"server_list", "rank_list", "group_list", "node_list"};
-  std::size_t list_member[4] = {kNowhere, kNowhere, kNowhere, kNowhere};
-  JsonWalker(text_).Members([&](std::string_view key, JsonWalker& value) {
-    const std::size_t offset = value.offset();
-    if (key == "version") head_.version = value.Scalar();
-    if (key == "total") head_.total = value.Scalar();
-    if (key == "server_num") head_.has_server_num = value.type() != JsonType::kNull;
-    for (const std::string_view known :
-         {"status", "version", "total", "server_count", "server_num", "assay"}) {
-      if (key == known) return true;
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      if (key != kLists[i]) continue;
-      lists[i] = value.Scalar();
-      list_member[i] = head_.others.size();
-    }
-    head_.others.push_back({std::string(key), offset});
-    return true;
-  });
-  std::size_t form = 0;
-  while (form < 3 && lists[form].null()) ++form;
-  head_.form = static_cast<Form>(form);
-  head_.list = lists[form];
-  head_.has_rank_list = !lists[1].null();
-  if (list_member[form] != kNowhere) {
-    head_.others.erase(head_.others.begin() + static_cast<std::ptrdiff_t>(list_member[form]));
-  }
-  // In the result, a null server_list would repeat the written one, and a reader would check the
-  // super_pod_list of another form against it.
-  const auto drop = [&](const JsonMember& member) {
-    if (member.key == "server_list") return true;
-    return head_.form != Form::kServers && member.key == "super_pod_list";
+// Leaves in others_ what is copied: not what Write() writes itself, and not "assay", which
+// describes the job. In the result, a null server_list would repeat the written one, and a reader
+// would check the super_pod_list of another form against it.
+void Conversion::DropOthers() {
+  const std::string_view list = kFormLists[static_cast<std::size_t>(form_)];
+  const auto dropped = [&](std::string_view key) {
+    return key == list || (form_ != Form::kServers && key == "super_pod_list") ||
+           IsOneOf(key, {"status", "version", "total", "server_count", "server_num", "assay",
+                         "server_list"});
   };
-  head_.others.erase(std::remove_if(head_.others.begin(), head_.others.end(), drop),
-                     head_.others.end());
+  Drop(dropped, &others_);
 }
 
 // The version of the table. If it is absent, or the list is rank_list, the version that belongs to
 // the list: a reader of the result derives the range of the device ids from it.
 std::string Conversion::Version() const {
-  const bool v2 = head_.version.raw == "2.0" || head_.has_rank_list;
-  if (head_.form == Form::kRanks) return "2.0";
+  if (form_ == Form::kRanks) return "2.0";
   if (head_.version.null() || head_.version.raw.empty()) {
-    return v2 ? "2.0" : head_.form == Form::kNodes ? "1.1" : "1.0";
+    return head_.v2() ? "2.0" : form_ == Form::kNodes ? "1.1" : "1.0";
   }
   return head_.version.Text();
 }
 
 std::string Conversion::Total() const {
   const std::string_view raw = head_.total.raw;
-  const bool number = !raw.empty() && raw.size() <= 10 &&
-                      raw.find_first_not_of("0123456789") == std::string_view::npos;
-  if (!number || std::stoull(std::string(raw)) > UINT32_MAX) return "1";
+  if (raw.size() > 10 || !base::ParseNumber<std::uint32_t>(raw)) return "1";
   return Digits(raw);
 }
 
-Host Conversion::ReadHost(std::size_t offset) const {
-  const bool nodes = head_.form == Form::kNodes;
-  const bool groups = head_.form == Form::kGroups;
-  const std::string_view id = nodes ? "node_addr" : "server_id";
-  const std::string_view devices = nodes ? "ranks" : groups ? "devices" : "device";
-  Host host;
-  JsonWalker(text_, offset).Members([&](std::string_view key, JsonWalker& value) {
-    const std::size_t at = value.offset();
-    JsonScalar* field = key == id                    ? &host.id
-                        : key == devices             ? &host.devices
-                        : key == "server_name"       ? &host.server_name
-                        : key == "server_sn"         ? &host.server_sn
-                        : key == "host_ip"           ? &host.host_ip
-                        : key == "rank_id" && groups ? &host.rank_id
-                                                     : nullptr;
-    if (field != nullptr) *field = value.Scalar();
-    const bool kept =
-        field == nullptr || field == &host.server_name || (field == &host.host_ip && !groups);
-    if (!kept || key == "device" || key == "server_id") return true;
-    if (groups && (key == "device_count" || key == "device_num")) return true;
-    host.others.push_back({std::string(key), at});
-    return true;
-  });
+// Reads the host at offset and, unless others is null, its members that are copied: not what
+// WriteServerMembers() writes itself, except server_name, which keeps its position.
+HostObject Conversion::HostAt(std::size_t offset, JsonMembers* others) const {
+  const HostShape& shape = ShapeOf(form_);
+  JsonWalker walker(text_, offset);
+  HostObject host = ReadHost(shape, walker, others);
+  if (others == nullptr) return host;
+  const bool groups = form_ == Form::kGroups;
+  const auto dropped = [&](std::string_view key) {
+    return key == shape.id || key == shape.devices ||
+           IsOneOf(key, {"server_sn", "device", "server_id"}) ||
+           (groups && IsOneOf(key, {"host_ip", "rank_id", "device_count", "device_num"}));
+  };
+  Drop(dropped, others);
   return host;
 }
 
-std::uint32_t Conversion::NodeOf(const Host& host) const {
+std::uint32_t Conversion::NodeOf(const HostObject& host) const {
   for (const JsonScalar* name : {&host.server_name, &host.id, &host.host_ip}) {
     if (name->raw.empty()) continue;
     const auto found = node_of_name_.find(name->Text());
@@ -197,19 +167,15 @@ std::uint32_t Conversion::NodeOf(const Host& host) const {
 // 2.0: the node that net_instance_id of net_layer 0 names.
 std::uint32_t Conversion::NodeOfRank(JsonWalker walker) const {
   std::string name;
-  walker.Members([&](std::string_view key, JsonWalker& levels) {
-    if (key != "level_list" || levels.type() != JsonType::kArray) return true;
-    return levels.Elements([&](std::size_t, JsonWalker& level) {
-      JsonScalar layer, instance;
-      level.Members([&](std::string_view member, JsonWalker& value) {
-        if (member == "net_layer") layer = value.Scalar();
-        if (member == "net_instance_id") instance = value.Scalar();
-        return true;
-      });
-      if (Digits(layer.raw) == "0" && !instance.null()) name = instance.Text();
+  const JsonScalar levels = ReadDevice(walker).level_list;
+  if (levels.type == JsonType::kArray) {
+    JsonWalker(text_, levels.offset).Elements([&](std::size_t, JsonWalker& walker_at_level) {
+      const LevelObject level = ReadLevel(walker_at_level);
+      const bool names_node = Digits(level.net_layer.raw) == kNodeLayer;
+      if (names_node && !level.net_instance_id.null()) name = level.net_instance_id.Text();
       return true;
     });
-  });
+  }
   const auto found = node_of_name_.find(name);
   return found == node_of_name_.end() ? 0 : found->second;
 }
@@ -218,7 +184,7 @@ void Conversion::AddHost(JsonWalker& walker, std::vector<Server>* servers) const
   Server server;
   server.host = walker.offset();
   server.host_members = true;
-  const Host host = ReadHost(server.host);
+  const HostObject host = HostAt(server.host);
   server.node = NodeOf(host);
   JsonWalker(text_, host.devices.offset).Elements([&](std::size_t, JsonWalker& device) {
     server.devices.push_back({device.offset(), {}, kNowhere});
@@ -233,7 +199,7 @@ void Conversion::AddHost(JsonWalker& walker, std::vector<Server>* servers) const
 void Conversion::AddInstance(JsonWalker& walker, std::vector<Server>* servers,
                              std::vector<std::size_t>* server_of_node) const {
   const std::size_t offset = walker.offset();
-  const Host host = ReadHost(offset);
+  const HostObject host = HostAt(offset);
   const std::uint32_t node = NodeOf(host);
   std::size_t& index = (*server_of_node)[node];
   const bool first = index == kNowhere;
@@ -257,8 +223,8 @@ void Conversion::AddInstance(JsonWalker& walker, std::vector<Server>* servers,
 std::vector<Server> Conversion::Servers() const {
   std::vector<Server> servers;
   std::vector<std::size_t> server_of_node(table_.nodes.size(), kNowhere);
-  JsonWalker list(text_, head_.list.offset);
-  if (head_.form == Form::kGroups) {
+  JsonWalker list(text_, head_.list(form_).offset);
+  if (form_ == Form::kGroups) {
     list.Elements([&](std::size_t, JsonWalker& group) {
       return group.Members([&](std::string_view key, JsonWalker& instances) {
         return key != "instance_list" || instances.Elements([&](std::size_t, JsonWalker& value) {
@@ -267,7 +233,7 @@ std::vector<Server> Conversion::Servers() const {
         });
       });
     });
-  } else if (head_.form == Form::kRanks) {
+  } else if (form_ == Form::kRanks) {
     list.Elements([&](std::size_t, JsonWalker& rank) {
       const std::uint32_t node = NodeOfRank(rank);
       std::size_t& index = server_of_node[node];
@@ -307,61 +273,49 @@ std::string Conversion::RankId(const Server& server, const Device& device, const
 std::string Conversion::FirstAddress(const JsonScalar& level_list) const {
   std::string address;
   if (level_list.type != JsonType::kArray) return address;
-  JsonWalker(text_, level_list.offset).Elements([&](std::size_t, JsonWalker& level) {
-    JsonScalar layer, addresses;
-    level.Members([&](std::string_view key, JsonWalker& value) {
-      if (key == "net_layer") layer = value.Scalar();
-      if (key == "rank_addr_list") addresses = value.Scalar();
-      return true;
-    });
-    if (addresses.null() || Digits(layer.raw) == kHostLayer) return true;
-    return JsonWalker(text_, addresses.offset).Elements([&](std::size_t, JsonWalker& entry) {
-      return entry.Members([&](std::string_view key, JsonWalker& value) {
-        if (key != "addr") return true;
-        std::string text = value.Scalar().Text();
-        if (!base::IsIpAddress(text)) return true;
-        address = std::move(text);
-        return false;
-      });
-    });
+  JsonWalker(text_, level_list.offset).Elements([&](std::size_t, JsonWalker& walker) {
+    const LevelObject level = ReadLevel(walker);
+    if (level.rank_addr_list.null() || Digits(level.net_layer.raw) == kHostLayer) return true;
+    return JsonWalker(text_, level.rank_addr_list.offset)
+        .Elements([&](std::size_t, JsonWalker& entry) {
+          return entry.Members([&](std::string_view key, JsonWalker& value) {
+            if (key != "addr") return true;
+            std::string text = value.Scalar().Text();
+            if (!base::IsIpAddress(text)) return true;
+            address = std::move(text);
+            return false;
+          });
+        });
   });
   return address;
 }
 
 void Conversion::WriteDevice(const Server& server, const Device& device) {
-  JsonScalar device_id, rank_id, rankid, device_ip, rank_ip, level_list;
-  std::vector<JsonMember> others;
-  JsonWalker(text_, device.offset).Members([&](std::string_view key, JsonWalker& value) {
-    const std::size_t at = value.offset();
-    JsonScalar* field = key == "device_id"    ? &device_id
-                        : key == "rank_id"    ? &rank_id
-                        : key == "rankid"     ? &rankid
-                        : key == "device_ip"  ? &device_ip
-                        : key == "rank_ip"    ? &rank_ip
-                        : key == "level_list" ? &level_list
-                                              : nullptr;
-    if (field != nullptr) *field = value.Scalar();
-    if (field == nullptr || field == &rank_ip || field == &level_list) {
-      others.push_back({std::string(key), at});
-    }
-    return true;
-  });
-  if (rank_id.null() && head_.form != Form::kRanks) rank_id = rankid;
+  JsonMembers others;
+  JsonWalker walker(text_, device.offset);
+  const DeviceObject read = ReadDevice(walker, &others);
+  Drop(
+      [](std::string_view key) {
+        return IsOneOf(key, {"device_id", "rank_id", "rankid", "device_ip"});
+      },
+      &others);
+  const JsonScalar& rank_id =
+      read.rank_id.null() && form_ != Form::kRanks ? read.rankid : read.rank_id;
   writer_.OpenObject();
-  const bool on_host = device_id.null() || device_id.raw == kHostDevice;
-  writer_.StringMember("device_id", on_host ? kHostDevice : Digits(device_id.raw));
-  if (!device_ip.null()) {
+  const bool on_host = read.device_id.null() || read.device_id.raw == kHostDevice;
+  writer_.StringMember("device_id", on_host ? kHostDevice : Digits(read.device_id.raw));
+  if (!read.device_ip.null()) {
     writer_.Key("device_ip");
-    writer_.Copy(device_ip.offset);
+    writer_.Copy(read.device_ip.offset);
   } else {
-    std::string address = head_.form == Form::kRanks ? FirstAddress(level_list) : "";
-    if (head_.form == Form::kNodes && base::IsIpAddressList(rank_ip.Text()))
-      address = rank_ip.Text();
+    std::string address = form_ == Form::kRanks ? FirstAddress(read.level_list) : "";
+    if (form_ == Form::kNodes && base::IsIpAddressList(read.rank_ip.Text()))
+      address = read.rank_ip.Text();
     if (!address.empty()) writer_.StringMember("device_ip", address);
   }
-  writer_.StringMember("rank_id", RankId(server, device, rank_id, device_id));
+  writer_.StringMember("rank_id", RankId(server, device, rank_id, read.device_id));
   if (device.instance != kNowhere) {
-    const std::vector<JsonMember> more = InstanceMembers(device, others);
+    const JsonMembers more = InstanceMembers(device, others);
     others.insert(others.end(), more.begin(), more.end());
   }
   std::size_t room = kMembers;
@@ -369,17 +323,16 @@ void Conversion::WriteDevice(const Server& server, const Device& device) {
   writer_.CloseObject();
 }
 
-std::vector<JsonMember> Conversion::InstanceMembers(const Device& device,
-                                                    const std::vector<JsonMember>& own) const {
+JsonMembers Conversion::InstanceMembers(const Device& device, const JsonMembers& own) const {
   std::set<std::string_view> taken = {"device_id", "device_ip", "rank_id", "rankid", "server_name"};
   for (const JsonMember& member : own) taken.insert(member.key);
-  std::vector<JsonMember> members = ReadHost(device.instance).others;
-  const auto is_taken = [&](const JsonMember& member) { return taken.count(member.key) > 0; };
-  members.erase(std::remove_if(members.begin(), members.end(), is_taken), members.end());
+  JsonMembers members;
+  (void)HostAt(device.instance, &members);
+  Drop([&](std::string_view key) { return taken.count(key) > 0; }, &members);
   return members;
 }
 
-void Conversion::WriteMembers(const std::vector<JsonMember>& members, std::size_t* room) {
+void Conversion::WriteMembers(const JsonMembers& members, std::size_t* room) {
   for (const JsonMember& member : members) {
     if (*room == 0) return;
     if (JsonDepth(text_, member.offset) > kDepth) continue;
@@ -389,18 +342,18 @@ void Conversion::WriteMembers(const std::vector<JsonMember>& members, std::size_
   }
 }
 
-void Conversion::WriteServerMembers(const Server& server, const Host& host) {
+void Conversion::WriteServerMembers(const Server& server, const HostObject& host,
+                                    const JsonMembers& others) {
   const TableNode& node = table_.nodes[server.node];
   const std::string id = host.id.Text();
   writer_.StringMember("server_id", id.empty() ? node.name : id);
-  if (head_.form == Form::kGroups && !host.host_ip.null()) {
+  if (form_ == Form::kGroups && !host.host_ip.null()) {
     writer_.Key("host_ip");
     writer_.Copy(host.host_ip.offset);
-  } else if (head_.form == Form::kRanks && !node.name.empty() && !node.aliases.empty()) {
+  } else if (form_ == Form::kRanks && !node.name.empty() && !node.aliases.empty()) {
     writer_.StringMember("host_ip", node.aliases.front());
   }
   // If the table has server_name, it keeps its position among the other members.
-  const std::vector<JsonMember>& others = host.others;
   const auto name = std::find_if(others.begin(), others.end(), [](const JsonMember& member) {
     return member.key == "server_name";
   });
@@ -422,7 +375,9 @@ void Conversion::WriteServer(const Server& server) {
   writer_.OpenArray();
   for (const Device& device : server.devices) WriteDevice(server, device);
   writer_.CloseArray();
-  WriteServerMembers(server, server.host == kNowhere ? Host{} : ReadHost(server.host));
+  JsonMembers others;
+  const HostObject host = server.host == kNowhere ? HostObject{} : HostAt(server.host, &others);
+  WriteServerMembers(server, host, others);
   writer_.CloseObject();
 }
 
@@ -436,12 +391,12 @@ std::string Conversion::Write() {
   for (const Server& server : servers) WriteServer(server);
   writer_.CloseArray();
   writer_.StringMember("server_count", count);
-  if (head_.has_server_num) writer_.StringMember("server_num", count);
+  if (!head_.server_num.null()) writer_.StringMember("server_num", count);
   writer_.Key("total");
   writer_.Number(Total());
   writer_.StringMember("version", Version());
   std::size_t room = kMembers;
-  WriteMembers(head_.others, &room);
+  WriteMembers(others_, &room);
   writer_.CloseObject();
   return writer_.Take();
 }

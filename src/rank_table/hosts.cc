@@ -4,44 +4,6 @@
 #include "base/text.h"
 
 namespace assay::rank_table {
-namespace {
-
-HostObject ReadHost(const HostShape& shape, JsonWalker& walker) {
-  HostObject host;
-  host.offset = walker.offset();
-  walker.Members([&](std::string_view key, JsonWalker& value) {
-    JsonScalar* field = key == shape.id                       ? &host.id
-                        : key == shape.devices                ? &host.devices
-                        : key == "server_name"                ? &host.server_name
-                        : key == "host_ip"                    ? &host.host_ip
-                        : key == "rank_id" && shape.host_rank ? &host.rank_id
-                        : key == "device_count"               ? &host.device_count
-                        : key == "device_num"                 ? &host.device_num
-                                                              : nullptr;
-    if (field != nullptr) *field = value.Scalar();
-    return true;
-  });
-  return host;
-}
-
-DeviceObject ReadDevice(JsonWalker& walker) {
-  DeviceObject device;
-  device.offset = walker.offset();
-  walker.Members([&](std::string_view key, JsonWalker& value) {
-    JsonScalar* field = key == "device_id"         ? &device.device_id
-                        : key == "rank_id"         ? &device.rank_id
-                        : key == "rankid"          ? &device.rankid
-                        : key == "device_ip"       ? &device.device_ip
-                        : key == "super_device_id" ? &device.super_device_id
-                                                   : nullptr;
-    if (field != nullptr) *field = value.Scalar();
-    return true;
-  });
-  return device;
-}
-
-}  // namespace
-
 HostReader::HostReader(const TableHead& head, const HostShape& shape, TableBuilder& builder)
     : head_(head), shape_(shape), builder_(builder) {}
 

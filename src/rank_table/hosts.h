@@ -13,29 +13,6 @@
 
 namespace assay::rank_table {
 
-// The field names of a form, and the rules that differ between the forms.
-struct HostShape {
-  std::string_view id;       // the field that identifies a host
-  std::string_view devices;  // the field with its list of devices
-  bool host_rank = false;    // "lab" tables: the host has the rank_id, and then only one device
-  bool device_optional = false;
-  // Accept what HcclJson() writes for other forms: servers without a name (2.0) and kHostDevice.
-  bool converted = false;
-};
-inline constexpr HostShape kServerShape{"server_id", "device", false, false, true};
-inline constexpr HostShape kInstanceShape{"server_id", "devices", true};
-inline constexpr HostShape kNodeShape{"node_addr", "ranks", false, true};
-
-struct HostObject {
-  std::size_t offset = 0;
-  JsonScalar server_name, id, host_ip, rank_id, device_count, device_num, devices;
-};
-
-struct DeviceObject {
-  std::size_t offset = 0;
-  JsonScalar device_id, rank_id, rankid, device_ip, super_device_id;
-};
-
 // Reads the hosts of one list, one by one, into the builder.
 // REQUIRES: the constructor's arguments outlive it.
 class HostReader {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json_string.h"
 #include "rank_table/json_text.h"
 
 namespace assay::rank_table {
@@ -41,7 +42,7 @@ void JsonWriter::OpenArray() {
 
 void JsonWriter::String(std::string_view utf8) {
   Separate();
-  Quote(utf8);
+  base::AppendJsonString(utf8, &written_);
 }
 
 void JsonWriter::Number(std::string_view digits) {
@@ -51,25 +52,8 @@ void JsonWriter::Number(std::string_view digits) {
 
 void JsonWriter::Key(std::string_view utf8) {
   Separate();
-  Quote(utf8);
+  base::AppendJsonString(utf8, &written_);
   written_ += ':';
-}
-
-void JsonWriter::Quote(std::string_view utf8) {
-  constexpr char kHex[] = "0123456789abcdef";
-  written_ += '"';
-  for (const char c : utf8) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20) {
-      written_ += "\\u00";
-      written_ += kHex[byte >> 4];
-      written_ += kHex[byte & 15];
-      continue;
-    }
-    if (c == '"' || c == '\\') written_ += '\\';
-    written_ += c;
-  }
-  written_ += '"';
 }
 
 void JsonWriter::Copy(std::size_t offset) {

@@ -14,13 +14,6 @@
 
 namespace assay::rank_table {
 
-// A member of an object in the text: its key with escape sequences resolved, and the offset of its
-// value.
-struct JsonMember {
-  std::string key;
-  std::size_t offset = 0;
-};
-
 class JsonWriter {
  public:
   explicit JsonWriter(std::string_view source) : source_(source) {}
@@ -44,7 +37,6 @@ class JsonWriter {
 
  private:
   void Separate();
-  void Quote(std::string_view utf8);
 
   const std::string_view source_;
   std::string written_;

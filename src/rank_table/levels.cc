@@ -17,44 +17,6 @@ constexpr std::size_t kPorts = 16;
 constexpr std::uint64_t kNodeLayer = 0;  // this net_layer's net_instance_id names the node
 constexpr std::uint64_t kHostLayer = 3;  // this net_layer has the host's addresses
 
-struct RankObject {
-  std::size_t offset = 0;
-  JsonScalar rank_id, device_id, level_list;
-};
-
-struct Level {
-  std::size_t offset = 0;
-  JsonScalar net_layer, net_instance_id, rank_addr_list;
-};
-
-RankObject ReadRank(JsonWalker& walker) {
-  RankObject rank;
-  rank.offset = walker.offset();
-  walker.Members([&](std::string_view key, JsonWalker& value) {
-    JsonScalar* field = key == "rank_id"      ? &rank.rank_id
-                        : key == "device_id"  ? &rank.device_id
-                        : key == "level_list" ? &rank.level_list
-                                              : nullptr;
-    if (field != nullptr) *field = value.Scalar();
-    return true;
-  });
-  return rank;
-}
-
-Level ReadLevel(JsonWalker& walker) {
-  Level level;
-  level.offset = walker.offset();
-  walker.Members([&](std::string_view key, JsonWalker& value) {
-    JsonScalar* field = key == "net_layer"         ? &level.net_layer
-                        : key == "net_instance_id" ? &level.net_instance_id
-                        : key == "rank_addr_list"  ? &level.rank_addr_list
-                                                   : nullptr;
-    if (field != nullptr) *field = value.Scalar();
-    return true;
-  });
-  return level;
-}
-
 // Reads the node name and the host addresses from the levels of one rank.
 class LevelReader {
  public:
@@ -94,7 +56,7 @@ class LevelReader {
     });
   }
 
-  bool ReadOne(const Level& level) {
+  bool ReadOne(const LevelObject& level) {
     std::uint64_t layer = 0;
     if (level.net_layer.null()) {
       return builder_.FailAt(level.offset, label_ + " has a level without net_layer");
@@ -143,7 +105,7 @@ bool ReadRankList(const TableHead& head, TableBuilder& builder, TableRules* rule
   rules->host = "node";
   rules->address = "net_layer 3 address";
   const auto read_rank = [&](std::size_t index, JsonWalker& walker) {
-    const RankObject rank = ReadRank(walker);
+    const DeviceObject rank = ReadDevice(walker);
     const std::string label = "rank_list entry " + std::to_string(index);
     LevelReader levels(head, label, builder);
     if (!levels.Read(rank.level_list)) return false;

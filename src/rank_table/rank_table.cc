@@ -14,61 +14,16 @@ namespace assay::rank_table {
 namespace {
 
 constexpr std::size_t kSourceBytes = 160;
-constexpr std::size_t kListedKeys = 8;
 
-struct HeadField {
-  std::string_view key;
-  JsonScalar TableHead::*field;
-};
-constexpr HeadField kHeadFields[] = {
-    {"status", &TableHead::status},
-    {"version", &TableHead::version},
-    {"total", &TableHead::total},
-    {"server_count", &TableHead::server_count},
-    {"server_num", &TableHead::server_num},
-    {"rank_count", &TableHead::rank_count},
-    {"device_count", &TableHead::device_count},
-    {"device_num", &TableHead::device_num},
-    {"group_count", &TableHead::group_count},
-    {"server_list", &TableHead::server_list},
-    {"rank_list", &TableHead::rank_list},
-    {"group_list", &TableHead::group_list},
-    {"node_list", &TableHead::node_list},
-    {"super_pod_list", &TableHead::super_pod_list},
-    {"server_group_list", &TableHead::server_group_list},
-    {"prefill_device_list", &TableHead::prefill_device_list},
-    {"decode_device_list", &TableHead::decode_device_list},
-};
-
-struct Form {
-  std::string_view list;
-  JsonScalar TableHead::*field;
+struct FormReader {
   bool (*read)(const TableHead&, TableBuilder&, TableRules*);
   std::string_view version;  // the only version with this list; "": several versions have it
 };
-// In order of precedence: the first list in the table decides the form, regardless of the version.
-constexpr Form kForms[] = {
-    {"server_list", &TableHead::server_list, ReadServerList, ""},
-    {"rank_list", &TableHead::rank_list, ReadRankList, "2.0"},
-    {"group_list", &TableHead::group_list, ReadGroupList, ""},
-    {"node_list", &TableHead::node_list, ReadNodeList, "1.1"},
-};
+// [Form]
+constexpr FormReader kForms[] = {
+    {ReadServerList, ""}, {ReadRankList, "2.0"}, {ReadGroupList, ""}, {ReadNodeList, "1.1"}};
+static_assert(std::size(kForms) == std::size(kFormLists));
 constexpr std::string_view kVersions[] = {"1.0", "1.1", "1.2", "1.4", "2.0"};
-
-TableHead ReadHead(std::string_view text) {
-  TableHead head;
-  head.text = text;
-  std::size_t keys = 0;
-  JsonWalker(text).Members([&](std::string_view key, JsonWalker& value) {
-    if (keys++ < kListedKeys) head.keys += (keys > 1 ? ", " : "") + base::Shown(key, 32);
-    const auto* field = std::find_if(std::begin(kHeadFields), std::end(kHeadFields),
-                                     [key](const HeadField& known) { return known.key == key; });
-    if (field != std::end(kHeadFields)) head.*(field->field) = value.Scalar();
-    return true;
-  });
-  if (keys > kListedKeys) head.keys += " and " + std::to_string(keys - kListedKeys) + " more";
-  return head;
-}
 
 std::size_t Length(const TableHead& head, const JsonScalar& array) {
   std::size_t count = 0;
@@ -111,20 +66,20 @@ bool CheckStatus(const TableHead& head, bool v2, TableBuilder& builder) {
                                            ", neither completed (HCCL) nor complete (ClusterD)");
 }
 
-bool CheckVersion(const TableHead& head, const Form& form, TableBuilder& builder) {
+bool CheckVersion(const TableHead& head, const FormReader& form, TableBuilder& builder) {
   const JsonScalar& version = head.version;
   if (version.null() || (version.type == JsonType::kString && version.raw.empty())) return true;
   if (version.type != JsonType::kString && version.type != JsonType::kNumber) {
     return builder.FailAt(version.offset, "version is " + ValueText(version) + ", not a string");
   }
-  const std::string read_as = ", read as " + std::string(form.list) + " table";
+  const std::string list(kFormLists[static_cast<std::size_t>(head.form())]);
+  const std::string read_as = ", read as " + list + " table";
   const bool known = std::count(std::begin(kVersions), std::end(kVersions), version.raw) > 0;
   const bool fits = form.version.empty() ? version.raw != "1.1" : version.raw == form.version;
   if (!known) {
     builder.Warn("unknown version " + base::Quoted(version.Text()) + read_as);
   } else if (!fits) {
-    builder.Warn("version " + base::Quoted(version.raw) + " does not match " +
-                 std::string(form.list) + read_as);
+    builder.Warn("version " + base::Quoted(version.raw) + " does not match " + list + read_as);
   }
   return true;
 }
@@ -181,17 +136,14 @@ TableReading ReadTable(std::string_view text, const ReadingOptions& options) {
   if (head.status.type == JsonType::kString && head.status.raw == "initializing") {
     return NotReady("table not ready: status is initializing");
   }
-  const bool v2 = head.version.raw == "2.0" || !head.rank_list.null();
-  TableBuilder builder(text, options, v2 ? limits.device_id_v2 : limits.device_id_v1);
-  const auto* form = std::find_if(std::begin(kForms), std::end(kForms), [&head](const Form& known) {
-    return !(head.*(known.field)).null();
-  });
+  TableBuilder builder(text, options, head.v2() ? limits.device_id_v2 : limits.device_id_v1);
+  const FormReader& form = kForms[static_cast<std::size_t>(head.form())];
   TableRules rules;
   std::optional<RankTable> table;
-  if (form == std::end(kForms)) {
+  if (head.list(head.form()).null()) {
     FailWithoutList(head, builder);
-  } else if (CheckStatus(head, v2, builder) && CheckVersion(head, *form, builder) &&
-             form->read(head, builder, &rules) && CheckTotals(head, builder)) {
+  } else if (CheckStatus(head, head.v2(), builder) && CheckVersion(head, form, builder) &&
+             form.read(head, builder, &rules) && CheckTotals(head, builder)) {
     table = builder.Finish(rules);
   }
   if (!table) return Reject(builder.error());

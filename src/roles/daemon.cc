@@ -1,7 +1,6 @@
 #include "roles/daemon.h"
 
 #include <signal.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <functional>
@@ -13,8 +12,10 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "base/host_port.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "base/open_files.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags/duration.h"
@@ -235,15 +236,6 @@ base::LogLevel LevelOf(const std::string& name) {
   return base::LogLevel::kInfo;
 }
 
-// Raises the soft limit on open files, often 1024, to the hard limit: thousands of agents need
-// thousands of descriptors.
-void RaiseFileLimit() {
-  struct rlimit limit {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 // Signals that stop the process. Create it before any other thread starts, so that every thread
 // inherits the blocked signals.
 class StopSignals {
@@ -284,7 +276,7 @@ void StopAgent(agent::Agent* agent, const StopSignals& signals) {
 
 int Serve(Options* options, bool with_coordinator, bool with_agent) {
   const StopSignals signals;
-  RaiseFileLimit();
+  base::RaiseOpenFilesLimit();
   std::unique_ptr<coordinator::Coordinator> coordinator;
   if (with_coordinator) {
     auto started = coordinator::Coordinator::Start(options->coordinator);
@@ -295,7 +287,7 @@ int Serve(Options* options, bool with_coordinator, bool with_agent) {
     coordinator = *std::move(started);
     if (options->agent.coordinator.empty()) options->agent.coordinator = coordinator->address();
   }
-  if (options->agent.coordinator.empty()) options->agent.coordinator = "127.0.0.1:8899";
+  if (options->agent.coordinator.empty()) options->agent.coordinator = base::kCoordinatorAddress;
   std::unique_ptr<agent::Agent> agent;
   if (with_agent) {
     auto started = agent::Agent::Start(options->agent);

@@ -1,8 +1,8 @@
 #include "roles/worker_command.h"
 
-#include <charconv>
 #include <string_view>
 
+#include "base/number.h"
 #include "driver/worker_main.h"
 
 namespace assay::roles {
@@ -11,10 +11,8 @@ namespace {
 std::optional<int> Descriptor(std::string_view word, std::string_view flag) {
   if (!word.starts_with(flag)) return std::nullopt;
   word.remove_prefix(flag.size());
-  int fd = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), fd);
-  if (error != std::errc() || end != word.data() + word.size() || fd < 0) return std::nullopt;
-  return fd;
+  const std::optional<int> fd = base::ParseNumber<int>(word);
+  return fd && *fd >= 0 ? fd : std::nullopt;
 }
 
 }  // namespace

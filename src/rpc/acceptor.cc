@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/open_files.h"
 #include "base/thread.h"
 
 namespace assay::rpc {
@@ -21,17 +21,12 @@ namespace {
 
 constexpr int kRetryMs = 100;  // while no descriptor is free
 // Descriptors reserved for the database and other files; connections must not use them.
-constexpr rlim_t kReserve = 32;
-
-rlim_t FileLimit() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
-}
+constexpr std::uint64_t kReserve = 32;
 
 // A new descriptor gets the lowest free number, so a number this high means that few are free.
 bool InReserve(int fd) {
-  const rlim_t limit = FileLimit();
-  return limit != RLIM_INFINITY && static_cast<rlim_t>(fd) + kReserve >= limit;
+  const std::uint64_t limit = base::OpenFilesLimit();
+  return limit != base::kNoOpenFilesLimit && static_cast<std::uint64_t>(fd) + kReserve >= limit;
 }
 
 bool SetOption(int fd, int level, int option, int value) {
@@ -80,17 +75,17 @@ base::Status Acceptor::Add(const ListenAddress& address, const addrinfo& one) {
   const auto port = htons(static_cast<std::uint16_t>(port_));
   if (family == AF_INET6) reinterpret_cast<sockaddr_in6*>(&copy)->sin6_port = port;
   if (family == AF_INET) reinterpret_cast<sockaddr_in*>(&copy)->sin_port = port;
-  const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  base::UniqueFd listener(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int fd = listener.get();
   const auto failed = [&] {
     const int error = errno;
-    if (fd >= 0) close(fd);
     const std::string text = "cannot listen on " + address.Text() + ": " + std::strerror(error);
     if (error == EADDRINUSE) {
       return base::ConflictError(text + "; is another coordinator running there?");
     }
     return base::InvalidError(text);
   };
-  if (fd < 0) return failed();
+  if (!listener.valid()) return failed();
   SetOption(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   // [::] means every address, IPv4 included.
   if (family == AF_INET6) SetOption(fd, IPPROTO_IPV6, IPV6_V6ONLY, address.host == "::" ? 0 : 1);
@@ -99,7 +94,7 @@ base::Status Acceptor::Add(const ListenAddress& address, const addrinfo& one) {
     return failed();
   }
   if (port_ == 0) port_ = PortOf(fd);
-  listeners_.push_back(fd);
+  listeners_.push_back(std::move(listener));
   return base::Status::Ok();
 }
 
@@ -115,13 +110,12 @@ base::Status Acceptor::Start(int user_timeout_ms,
 void Acceptor::Stop() {
   stop_.Signal();
   if (thread_.joinable()) thread_.join();
-  for (const int fd : listeners_) close(fd);
   listeners_.clear();
 }
 
 void Acceptor::Run() {
   std::vector<pollfd> polled = {{stop_.fd(), POLLIN, 0}};
-  for (const int fd : listeners_) polled.push_back({fd, POLLIN, 0});
+  for (const base::UniqueFd& fd : listeners_) polled.push_back({fd.get(), POLLIN, 0});
   for (;;) {
     if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
       base::LogError(std::string("acceptor: poll: ") + std::strerror(errno));
@@ -135,28 +129,28 @@ void Acceptor::Run() {
 
 // Accepts one connection, so that a flood on one address does not delay the others.
 void Acceptor::AcceptFrom(int listener) {
-  const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) {
+  base::UniqueFd fd(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd.valid()) {
     const int error = errno;
     const bool none = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
     // Other errors concern this connection only: it was closed or the network failed (accept(2)).
     if (none) NoneLeft(std::strerror(error));
     return;
   }
-  if (InReserve(fd)) {
-    close(fd);
+  if (InReserve(fd.get())) {
+    fd.Reset();
     return NoneLeft("all but the " + std::to_string(kReserve) + " reserved ones are in use");
   }
   if (std::exchange(none_left_, false)) base::LogInfo("accepting connections again");
-  SetOption(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  SetOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout_ms_);
-  connected_({fd, listener});
+  SetOption(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+  SetOption(fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout_ms_);
+  connected_({fd.Release(), listener});
 }
 
 void Acceptor::NoneLeft(const std::string& why) {
   if (!std::exchange(none_left_, true)) {
     base::LogError("cannot accept connections: no file descriptor is free (" + why +
-                   "; the limit is " + std::to_string(FileLimit()) +
+                   "; the limit is " + std::to_string(base::OpenFilesLimit()) +
                    "); retrying; raise LimitNOFILE of the systemd unit, or `ulimit -n`");
   }
   (void)stop_.WaitFor(kRetryMs);

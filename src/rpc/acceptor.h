@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "lockfree/wake_event.h"
 #include "rpc/listen_address.h"
 
@@ -52,7 +53,7 @@ class Acceptor {
   void AcceptFrom(int listener);
   void NoneLeft(const std::string& why);
 
-  std::vector<int> listeners_;
+  std::vector<base::UniqueFd> listeners_;
   int port_ = 0;
   int user_timeout_ms_ = 0;
   std::function<void(const Connection&)> connected_;

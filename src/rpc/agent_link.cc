@@ -2,22 +2,16 @@
 
 #include <grpcpp/server_context.h>
 
-#include <chrono>
 #include <optional>
 #include <utility>
 
+#include "base/steady_clock.h"
 #include "fleet.pb.h"
 #include "wire/fleet_wire.h"
 #include "wire/grpc_status.h"
 
 namespace assay::rpc {
 namespace {
-
-core::Ms SteadyNow() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 constexpr core::Ms kInHand = -1;  // a message is being processed
 
@@ -29,22 +23,22 @@ base::Result<std::optional<core::AgentMessage>> Parse(const grpc::ByteBuffer& by
 
 }  // namespace
 
-AgentLink* AgentLink::Open(control::Intake* intake, Pass&& pass, control::Worker* parser,
+AgentLink* AgentLink::Open(control::Intake* intake, Pass&& pass, control::TaskThread* parser,
                            grpc::CallbackServerContext* context) {
   auto* link = new AgentLink(intake, std::move(pass), parser, context);
-  link->heard_.store(SteadyNow(), std::memory_order_relaxed);
+  link->heard_.store(base::SteadyNow(), std::memory_order_relaxed);
   intake->PostLinkOpened(link->id_, link);
   return link;
 }
 
 void AgentLink::ReadNext() {
-  heard_.store(SteadyNow(), std::memory_order_relaxed);
+  heard_.store(base::SteadyNow(), std::memory_order_relaxed);
   StartRead(&incoming_);
 }
 
 core::Ms AgentLink::SilentFor() const {
   const core::Ms heard = heard_.load(std::memory_order_relaxed);
-  return heard == kInHand ? 0 : SteadyNow() - heard;
+  return heard == kInHand ? 0 : base::SteadyNow() - heard;
 }
 
 void AgentLink::OnReadDone(bool ok) {
@@ -65,7 +59,7 @@ void AgentLink::Handle() {
     PostClosed(std::make_unique<base::Status>(message.status()));
     Leave();
   } else if (!message->has_value()) {
-    heard_.store(SteadyNow(), std::memory_order_relaxed);
+    heard_.store(base::SteadyNow(), std::memory_order_relaxed);
     StartRead(&incoming_);
     Leave();
   } else {

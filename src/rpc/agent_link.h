@@ -39,7 +39,7 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
  public:
   // Posts LinkOpened. pass: of this link; every message is posted with its caller, and its
   // admission is released after the object's deletion.
-  static AgentLink* Open(control::Intake* intake, Pass&& pass, control::Worker* parser,
+  static AgentLink* Open(control::Intake* intake, Pass&& pass, control::TaskThread* parser,
                          grpc::CallbackServerContext* context);
 
   // --- Called by the control loop ---
@@ -62,7 +62,7 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   static constexpr std::uint32_t kFinish = 1;
   static constexpr std::uint32_t kInside = 2;
 
-  AgentLink(control::Intake* intake, Pass&& pass, control::Worker* parser,
+  AgentLink(control::Intake* intake, Pass&& pass, control::TaskThread* parser,
             grpc::CallbackServerContext* context)
       : intake_(intake),
         pass_(std::move(pass)),
@@ -88,7 +88,7 @@ class AgentLink final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
 
   control::Intake* const intake_;
   Pass pass_;  // changed by OnDone only
-  control::Worker* const parser_;
+  control::TaskThread* const parser_;
   grpc::CallbackServerContext* const context_;  // lives until OnDone
   const std::uint64_t id_;
   lockfree::Outbox<control::Bytes, grpc::Status> outbox_;

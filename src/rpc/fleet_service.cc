@@ -12,7 +12,7 @@ namespace {
 class FleetService final
     : public fleet::Fleet::WithRawCallbackMethod_Attach<fleet::Fleet::Service> {
  public:
-  FleetService(const Gate* gate, control::Worker* parser) : gate_(gate), parser_(parser) {}
+  FleetService(const Gate* gate, control::TaskThread* parser) : gate_(gate), parser_(parser) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(
       grpc::CallbackServerContext* context) override {
@@ -23,12 +23,12 @@ class FleetService final
 
  private:
   const Gate* const gate_;
-  control::Worker* const parser_;
+  control::TaskThread* const parser_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeFleetService(const Gate* gate, control::Worker* parser) {
+std::unique_ptr<grpc::Service> MakeFleetService(const Gate* gate, control::TaskThread* parser) {
   return std::make_unique<FleetService>(gate, parser);
 }
 

@@ -13,6 +13,6 @@
 namespace assay::rpc {
 
 // The pointers outlive the service and its links.
-std::unique_ptr<grpc::Service> MakeFleetService(const Gate* gate, control::Worker* parser);
+std::unique_ptr<grpc::Service> MakeFleetService(const Gate* gate, control::TaskThread* parser);
 
 }  // namespace assay::rpc

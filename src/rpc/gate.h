@@ -39,7 +39,8 @@ struct Pass {
 class Gate {
  public:
   // reader: runs the queries. The pointers outlive the gate.
-  Gate(control::Intake* intake, const control::Worker* reader) : intake_(intake), reader_(reader) {}
+  Gate(control::Intake* intake, const control::TaskThread* reader)
+      : intake_(intake), reader_(reader) {}
 
   // peer: the address as gRPC writes it ("ipv4:127.0.0.1:5000"). request_bytes: of the request's
   // message; 0 for a link, whose messages come later.
@@ -49,7 +50,7 @@ class Gate {
 
  private:
   control::Intake* const intake_;
-  const control::Worker* const reader_;
+  const control::TaskThread* const reader_;
 };
 
 // kLoopback if the peer's address, as gRPC writes it, is one of this machine's loopback addresses

@@ -25,7 +25,7 @@ using JobBase = job::Job::WithRawCallbackMethod_Register<
 
 class JobService final : public JobBase {
  public:
-  JobService(const Gate* gate, control::Worker* parser, control::RoomListener* board,
+  JobService(const Gate* gate, control::TaskThread* parser, control::RoomListener* board,
              std::size_t subscriber_buffer)
       : gate_(gate), parser_(parser), limits_{board, subscriber_buffer, kWaitingMax} {}
 
@@ -91,13 +91,13 @@ class JobService final : public JobBase {
   }
 
   const Gate* const gate_;
-  control::Worker* const parser_;
+  control::TaskThread* const parser_;
   const ServerStream::Limits limits_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeJobService(const Gate* gate, control::Worker* parser,
+std::unique_ptr<grpc::Service> MakeJobService(const Gate* gate, control::TaskThread* parser,
                                               control::RoomListener* board,
                                               std::size_t subscriber_buffer) {
   return std::make_unique<JobService>(gate, parser, board, subscriber_buffer);

@@ -17,7 +17,7 @@ namespace assay::rpc {
 
 // board: notified when a subscriber's stream has room again. subscriber_buffer: bytes that may be
 // unwritten per subscriber. The pointers outlive the service and its streams.
-std::unique_ptr<grpc::Service> MakeJobService(const Gate* gate, control::Worker* parser,
+std::unique_ptr<grpc::Service> MakeJobService(const Gate* gate, control::TaskThread* parser,
                                               control::RoomListener* board,
                                               std::size_t subscriber_buffer);
 

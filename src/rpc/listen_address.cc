@@ -4,7 +4,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/text.h"
 
@@ -19,50 +20,17 @@ bool IsLoopback(const std::string& host) {
   return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-std::optional<int> ParsePort(std::string_view text) {
-  if (text.empty() || text.size() > 5) return std::nullopt;
-  int port = 0;
-  for (char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    port = port * 10 + (c - '0');
-  }
-  if (port > 65'535) return std::nullopt;
-  return port;
-}
-
 }  // namespace
 
-std::string ListenAddress::Text() const {
-  const bool v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
 base::Result<ListenAddress> ParseListenAddress(std::string_view text) {
-  const auto wrong = [&](std::string_view what) {
-    return base::InvalidError("listen address " + base::Quoted(text) + ": " + std::string(what) +
-                              "; write HOST:PORT, for example 127.0.0.1:8899 or [::1]:8899");
-  };
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return wrong("the port is missing");
-  const std::optional<int> port = ParsePort(text.substr(colon + 1));
-  if (!port.has_value()) return wrong("the port is not a number from 0 to 65535");
-  std::string_view host = text.substr(0, colon);
-  if (host.empty()) return wrong("the host is missing (0.0.0.0 or [::] mean every address)");
-  const bool bracketed = host.front() == '[' && host.back() == ']';
-  if (bracketed) host = host.substr(1, host.size() - 2);
-  const bool colons = host.find(':') != std::string_view::npos;
-  if (colons && !bracketed) return wrong("an IPv6 address must be in brackets");
-  ListenAddress address;
-  address.host = host;
-  in6_addr v6{};
-  if (bracketed && inet_pton(AF_INET6, address.host.c_str(), &v6) != 1) {
-    return wrong("the text in brackets is not an IPv6 address");
+  base::Result<base::HostPort> parsed = base::ParseHostPort(text, {.port_min = 0});
+  if (!parsed.ok()) return base::InvalidError("--listen=" + parsed.status().text());
+  ListenAddress address{*std::move(parsed)};
+  if (address.host.find('%') != std::string::npos) {
+    return base::InvalidError("--listen=" + base::Quoted(text) +
+                              ": an address with a zone is not supported; write HOST:PORT with the "
+                              "name or another address of this machine");
   }
-  if (host.size() > 255 || host.find_first_of(" \t/%") != std::string_view::npos ||
-      base::Shown(host, 255) != host) {
-    return wrong("the host is not a host name or an address");
-  }
-  address.port = *port;
   address.loopback = IsLoopback(address.host);
   return address;
 }

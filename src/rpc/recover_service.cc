@@ -113,7 +113,7 @@ using RecoverBase = Recover::WithRawCallbackMethod_Init<Recover::WithRawCallback
 
 class RecoverService final : public RecoverBase {
  public:
-  RecoverService(const Gate* gate, control::Worker* parser) : gate_(gate), parser_(parser) {}
+  RecoverService(const Gate* gate, control::TaskThread* parser) : gate_(gate), parser_(parser) {}
 
   UnaryReactor* StressTest(CallContext* context, const ByteBuffer* request,
                            ByteBuffer* response) override {
@@ -213,12 +213,12 @@ class RecoverService final : public RecoverBase {
   }
 
   const Gate* const gate_;
-  control::Worker* const parser_;
+  control::TaskThread* const parser_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeRecoverService(const Gate* gate, control::Worker* parser) {
+std::unique_ptr<grpc::Service> MakeRecoverService(const Gate* gate, control::TaskThread* parser) {
   return std::make_unique<RecoverService>(gate, parser);
 }
 

@@ -16,6 +16,6 @@
 namespace assay::rpc {
 
 // The pointers outlive the service and its streams.
-std::unique_ptr<grpc::Service> MakeRecoverService(const Gate* gate, control::Worker* parser);
+std::unique_ptr<grpc::Service> MakeRecoverService(const Gate* gate, control::TaskThread* parser);
 
 }  // namespace assay::rpc

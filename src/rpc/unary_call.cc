@@ -35,7 +35,7 @@ void UnaryCall::OnDone() {
 
 // --- Command ---
 
-grpc::ServerUnaryReactor* Command::Serve(const Gate* gate, Call call, control::Worker* parser,
+grpc::ServerUnaryReactor* Command::Serve(const Gate* gate, Call call, control::TaskThread* parser,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling) {
   base::Result<Pass> pass = gate->Enter(call, context->peer(), request->Length());
@@ -62,7 +62,7 @@ void Command::Failed(const base::Status& status) { Finish(ReplyWith(status)); }
 
 // --- Query ---
 
-grpc::ServerUnaryReactor* Query::Serve(const Gate* gate, Call call, control::Worker* worker,
+grpc::ServerUnaryReactor* Query::Serve(const Gate* gate, Call call, control::TaskThread* worker,
                                        CallContext* context, const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response, Run run) {
   base::Result<Pass> pass = gate->Enter(call, context->peer(), request->Length());

@@ -86,7 +86,7 @@ class Command final : public UnaryCall, public control::PendingCall {
     Where where = Where::kBySize;
   };
 
-  static grpc::ServerUnaryReactor* Serve(const Gate* gate, Call call, control::Worker* parser,
+  static grpc::ServerUnaryReactor* Serve(const Gate* gate, Call call, control::TaskThread* parser,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Handling handling);
 
@@ -114,7 +114,7 @@ class Query final : public UnaryCall {
  public:
   using Run = std::function<Reply(const grpc::ByteBuffer& request)>;
   // worker: the gate's reader.
-  static grpc::ServerUnaryReactor* Serve(const Gate* gate, Call call, control::Worker* worker,
+  static grpc::ServerUnaryReactor* Serve(const Gate* gate, Call call, control::TaskThread* worker,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, Run run);
 

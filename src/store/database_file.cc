@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "base/unique_fd.h"
 
 namespace assay::store {
 namespace {
@@ -70,8 +71,8 @@ base::Status ForeignError(const std::string& file) {
 // Whether `file` is a database of ours, according to its header (sqlite.org/fileformat2.html, 1.3).
 // False if it does not exist or is empty; an error if it must be refused. Never changes the file.
 base::Result<bool> Exists(const std::string& file, const Schema& schema) {
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) {
+  const base::UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) {
     const int error = errno;
     if (error == ENOENT) return false;
     return base::UnavailableError("database " + file + ": cannot open it: " + SystemError(error) +
@@ -80,10 +81,9 @@ base::Result<bool> Exists(const std::string& file, const Schema& schema) {
   struct stat info {};
   unsigned char header[100] = {};
   ssize_t size = -1;
-  if (fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) {
-    size = pread(descriptor, header, sizeof header, 0);
+  if (fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode)) {
+    size = pread(fd.get(), header, sizeof header, 0);
   }
-  close(descriptor);
   if (size == 0) return false;
   if (size < static_cast<ssize_t>(sizeof header) ||
       std::string_view(reinterpret_cast<const char*>(header), 16) !=
@@ -104,15 +104,23 @@ void RemoveWithLogs(const std::string& file) {
 
 base::Status SyncFolder(const std::string& file) {
   const std::string folder = std::filesystem::path(file).parent_path().string();
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0 || fsync(descriptor) != 0) {
+  const base::UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() || fsync(fd.get()) != 0) {
     const int error = errno;
-    if (descriptor >= 0) close(descriptor);
     return base::UnavailableError("database " + file + ": cannot sync its folder: " +
                                   SystemError(error) + ": check the disk");
   }
-  close(descriptor);
   return base::Status::Ok();
+}
+
+base::Status LockError(const std::string& file, const base::Status& why) {
+  if (why.code() == base::Code::kConflict) {
+    return base::ConflictError(file + " is in use by " + why.text() +
+                               ": stop that process or use another file");
+  }
+  return base::UnavailableError("cannot lock " + file + ": " + why.text() +
+                                ": make the file and its folder writable for this user, on a "
+                                "local disk");
 }
 
 bool LogHasData(const std::string& file) {
@@ -126,8 +134,8 @@ base::Result<std::unique_ptr<DatabaseFile>> DatabaseFile::Open(const std::string
                                                                const Schema& schema, mode_t mode) {
   base::Result<std::string> path = AbsolutePath(file);
   if (!path.ok()) return path.status();
-  base::Result<base::LockFile> lock = base::LockFile::Take(*path);
-  if (!lock.ok()) return lock.status();
+  base::Result<base::FileLock> lock = base::FileLock::Take(*path);
+  if (!lock.ok()) return LockError(*path, lock.status());
   base::Result<bool> exists = Exists(*path, schema);
   if (!exists.ok()) return exists.status();
 

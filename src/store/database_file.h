@@ -67,7 +67,7 @@ class DatabaseFile {
   base::Status Close();  // REQUIRES: no Statement is alive
 
  private:
-  DatabaseFile(std::string file, const Schema& schema, base::LockFile lock)
+  DatabaseFile(std::string file, const Schema& schema, base::FileLock lock)
       : file_(std::move(file)), schema_(schema), lock_(std::move(lock)) {}
 
   base::Status Create(mode_t mode);
@@ -80,7 +80,7 @@ class DatabaseFile {
 
   const std::string file_;
   const Schema schema_;
-  const base::LockFile lock_;
+  const base::FileLock lock_;
   std::unique_ptr<Database> database_;
   bool moved_ = false;
 

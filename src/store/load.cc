@@ -1,11 +1,11 @@
 #include "store/load.h"
 
-#include <limits>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "rank_table/hccl_json.h"
+#include "store/shared_rows.h"
 #include "store/text_list.h"
 
 namespace assay::store {
@@ -38,7 +38,7 @@ class Loader {
 
   // Calls `each(rows)` for every row. It returns whether the row is valid.
   template <class Each>
-  base::Status ForEach(const char* sql, const char* what, Each each) {
+  base::Status ForEach(const std::string& sql, const char* what, Each each) {
     base::Result<Statement> statement = Statement::Prepare(database_, sql);
     if (!statement.ok()) return statement.status();
     Rows rows = statement->Query();
@@ -61,27 +61,13 @@ class Loader {
     return out->bits() == value;
   }
 
-  // Reads the first columns, which are the same for jobs and deleted jobs.
-  template <class AnyJob>
-  static bool ReadSpec(const Rows& rows, AnyJob* job) {
-    job->spec.id = rows.Text(0);
-    job->spec.name = rows.Text(1);
-    job->spec.name_space = rows.Text(2);
-    job->spec.framework = rows.Text(3);
-    job->spec.master_addr = rows.Text(5);
-    job->spec.shared_tor_ip = rows.Text(6);
-    const std::optional<core::JobState> state = core::JobStateFromName(rows.Text(4));
-    if (state) job->state = *state;
-    return state.has_value();
-  }
-
   base::Status LoadJobs() {
     return ForEach(
-        "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, has_trainer,"
-        " created, updated, ended, last_run, last_reply, owing_until FROM jobs",
+        std::string("SELECT ") + kSpecColumns +
+            ", has_trainer, created, updated, ended, last_run, last_reply, owing_until FROM jobs",
         "the job", [this](const Rows& rows) {
           core::Job job;
-          if (!ReadSpec(rows, &job)) return false;
+          if (!ReadSpec(rows, &job.spec, &job.state)) return false;
           job.has_trainer = rows.Int(7) != 0;
           job.created = rows.Int(8);
           job.updated = rows.Int(9);
@@ -98,11 +84,10 @@ class Loader {
 
   base::Status LoadDeletedJobs() {
     return ForEach(
-        "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, created,"
-        " deleted, hccl FROM deleted_jobs",
+        std::string("SELECT ") + kSpecColumns + ", created, deleted, hccl FROM deleted_jobs",
         "the deleted job", [this](const Rows& rows) {
           core::DeletedJob job;
-          if (!ReadSpec(rows, &job)) return false;
+          if (!ReadSpec(rows, &job.spec, &job.state)) return false;
           job.created = rows.Int(7);
           job.deleted = rows.Int(8);
           job.hccl = std::make_shared<const std::string>(rows.Text(9));
@@ -297,25 +282,13 @@ class Loader {
   }
 
   base::Status LoadNodes() {
-    return ForEach(
-        "SELECT node, attached, since, identity, version, host_name, fqdn, driver, addresses"
-        " FROM nodes",
-        "the node", [this](const Rows& rows) {
-          core::Node node;
-          node.name = rows.Text(0);
-          node.attached = rows.Int(1) != 0;
-          node.since = rows.Int(2);
-          node.identity = rows.Text(3);
-          node.version = rows.Text(4);
-          node.host_name = rows.Text(5);
-          node.fqdn = rows.Text(6);
-          node.driver = rows.Text(7);
-          std::optional<std::vector<std::string>> addresses = SplitTexts(rows.Text(8));
-          if (!addresses) return false;
-          node.addresses = *std::move(addresses);
-          durable.nodes.emplace(node.name, std::move(node));
-          return true;
-        });
+    return ForEach(std::string("SELECT ") + kNodeColumns + " FROM nodes", "the node",
+                   [this](const Rows& rows) {
+                     core::Node node;
+                     if (!ReadNode(rows, &node)) return false;
+                     durable.nodes.emplace(node.name, std::move(node));
+                     return true;
+                   });
   }
 
   base::Status LoadDevices() {
@@ -338,17 +311,20 @@ class Loader {
         });
   }
 
-  // SQLite stores the highest number that `runs` ever contained.
   base::Status LoadNextRun() {
-    return ForEach(
-        "SELECT seq FROM sqlite_sequence WHERE name = 'runs'", "the number of runs",
-        [this](const Rows& rows) {
-          if (rows.Int(0) < 0 || rows.Int(0) == std::numeric_limits<core::RunId>::max()) {
-            return false;
-          }
-          durable.next_run = rows.Int(0) + 1;
-          return true;
+    durable.next_run = core::kNoRun;
+    base::Status status = ForEach(
+        "SELECT next_run, typeof(next_run), (SELECT ifnull(max(run), 0) FROM runs) FROM cluster",
+        "the next run number", [this](const Rows& rows) {
+          const bool valid = durable.next_run == core::kNoRun && rows.Text(1) == "integer" &&
+                             rows.Int(0) > rows.Int(2);
+          durable.next_run = rows.Int(0);
+          return valid;
         });
+    if (!status.ok() || durable.next_run != core::kNoRun) return status;
+    return base::InternalError("database " + database_.file() +
+                               ": the table \"cluster\" has no row: restore a copy, or move the "
+                               "file away");
   }
 
   Database& database_;

@@ -4,26 +4,28 @@
 #include <limits>
 #include <utility>
 
-#include "store/text_list.h"
+#include "store/outcome_columns.h"
+#include "store/shared_rows.h"
 
 namespace assay::store {
 namespace {
 
-constexpr char kJobColumns[] =
-    "SELECT job, name, namespace, framework, state, master_addr, shared_tor_ip, ranks, nodes,"
-    " created, updated, last_run FROM jobs ";
+std::string SelectJobs() {
+  return std::string("SELECT ") + kSpecColumns +
+         ", ranks, nodes, created, updated, last_run FROM jobs ";
+}
 
 // The counts of closed runs are stored. Those of open runs are computed here.
-constexpr char kRunColumns[] =
-    "SELECT run, job, state, executor, ops, ranks, expected, created, started, ended, deadline,"
-    " coalesce(ok, (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = 0)),"
-    " coalesce(not_run, (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = "
-    "1)),"
-    " coalesce(faulty, (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = 2)),"
-    " coalesce(timeout, (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = "
-    "3)),"
-    " coalesce(voltage_not_restored,"
-    " (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run AND o.code = 4))";
+std::string SelectRuns() {
+  return "SELECT run, job, state, executor, ops, ranks, expected, created, started, ended,"
+         " deadline, " +
+         OutcomeColumns([](const std::string& name, const std::string& code) {
+           return "coalesce(" + name +
+                  ", (SELECT count(*) FROM outcomes AS o WHERE o.run = runs.run"
+                  " AND o.code = " +
+                  code + "))";
+         });
+}
 
 int PageSize(int limit) {
   return limit <= 0 ? Queries::kPageDefault : std::min(limit, Queries::kPageMax);
@@ -31,13 +33,7 @@ int PageSize(int limit) {
 
 JobRow ToJob(const Rows& rows) {
   JobRow job;
-  job.spec.id = rows.Text(0);
-  job.spec.name = rows.Text(1);
-  job.spec.name_space = rows.Text(2);
-  job.spec.framework = rows.Text(3);
-  job.state = core::JobStateFromName(rows.Text(4)).value_or(core::JobState::kPending);
-  job.spec.master_addr = rows.Text(5);
-  job.spec.shared_tor_ip = rows.Text(6);
+  (void)ReadSpec(rows, &job.spec, &job.state);  // an unknown state is shown as pending
   job.rank_count = rows.Int(7);
   job.node_count = rows.Int(8);
   job.created = rows.Int(9);
@@ -53,7 +49,7 @@ RunRow ToRun(const Rows& rows) {
   run.state = core::RunStateFromName(rows.Text(2)).value_or(core::RunState::kAccepted);
   run.executor = core::ExecutorFromName(rows.Text(3)).value_or(core::Executor::kAgent);
   run.ops = core::OpSet(static_cast<std::uint8_t>(rows.Int(4)));
-  run.ranks = rows.Int(5);
+  run.rank_count = rows.Int(5);
   run.expected = rows.Int(6);
   run.created = rows.Int(7);
   run.started = rows.Int(8);
@@ -111,8 +107,8 @@ base::Result<T> Queries::InTransaction(Read read) {
 base::Result<Page<JobRow>> Queries::ListJobs(std::string_view after, int limit) {
   return InTransaction<Page<JobRow>>([&](Page<JobRow>* page) {
     const int size = PageSize(limit);
-    base::Result<Statement> select = Statement::Prepare(
-        *database_, std::string(kJobColumns) + "WHERE job > ? ORDER BY job LIMIT ?");
+    base::Result<Statement> select =
+        Statement::Prepare(*database_, SelectJobs() + "WHERE job > ? ORDER BY job LIMIT ?");
     if (!select.ok()) return select.status();
     Rows rows = select->Query(after, size + 1);
     while (rows.Next()) {
@@ -125,8 +121,7 @@ base::Result<Page<JobRow>> Queries::ListJobs(std::string_view after, int limit) 
 
 base::Result<JobRow> Queries::GetJob(std::string_view id) {
   return InTransaction<JobRow>([&](JobRow* job) {
-    base::Result<Statement> select =
-        Statement::Prepare(*database_, std::string(kJobColumns) + "WHERE job = ?");
+    base::Result<Statement> select = Statement::Prepare(*database_, SelectJobs() + "WHERE job = ?");
     if (!select.ok()) return select.status();
     Rows rows = select->Query(id);
     if (!rows.Next()) {
@@ -161,8 +156,7 @@ base::Result<Page<RunRow>> Queries::ListRuns(std::string_view job, core::RunId b
     const char* which = job.empty()
                             ? " FROM runs WHERE ? = '' AND run < ? ORDER BY run DESC LIMIT ?"
                             : " FROM runs WHERE job = ? AND run < ? ORDER BY run DESC LIMIT ?";
-    base::Result<Statement> select =
-        Statement::Prepare(*database_, std::string(kRunColumns) + which);
+    base::Result<Statement> select = Statement::Prepare(*database_, SelectRuns() + which);
     if (!select.ok()) return select.status();
     Rows rows = select->Query(job, below, size + 1);
     while (rows.Next()) {
@@ -174,8 +168,8 @@ base::Result<Page<RunRow>> Queries::ListRuns(std::string_view job, core::RunId b
 }
 
 base::Status Queries::ReadRun(core::RunId run, RunRow* row) {
-  base::Result<Statement> select = Statement::Prepare(
-      *database_, std::string(kRunColumns) + ", message FROM runs WHERE run = ?");
+  base::Result<Statement> select =
+      Statement::Prepare(*database_, SelectRuns() + ", message FROM runs WHERE run = ?");
   if (!select.ok()) return select.status();
   Rows rows = select->Query(run);
   if (rows.Next()) {
@@ -255,9 +249,7 @@ base::Result<std::string> Queries::RunMessage(core::RunId run) {
 base::Result<std::vector<NodeRow>> Queries::ListNodes() {
   return InTransaction<std::vector<NodeRow>>([&](std::vector<NodeRow>* nodes) {
     base::Result<Statement> select = Statement::Prepare(
-        *database_,
-        "SELECT node, attached, since, identity, version, host_name, fqdn, driver, addresses"
-        " FROM nodes ORDER BY node");
+        *database_, std::string("SELECT ") + kNodeColumns + " FROM nodes ORDER BY node");
     base::Result<Statement> devices = Statement::Prepare(
         *database_,
         "SELECT device, kind, detail, run FROM devices WHERE node = ? AND position IS NOT NULL"
@@ -267,12 +259,7 @@ base::Result<std::vector<NodeRow>> Queries::ListNodes() {
     Rows rows = select->Query();
     while (rows.Next()) {
       NodeRow row;
-      row.node = {
-          std::string(rows.Text(0)), std::string(rows.Text(3)),
-          std::string(rows.Text(4)), std::string(rows.Text(5)),
-          std::string(rows.Text(6)), SplitTexts(rows.Text(8)).value_or(std::vector<std::string>()),
-          std::string(rows.Text(7)), {},
-          rows.Int(1) != 0,          rows.Int(2)};
+      (void)ReadNode(rows, &row.node);  // an invalid list of addresses is shown as empty
       Rows each = devices->Query(row.node.name);
       while (each.Next()) {
         row.devices.push_back({{static_cast<std::int32_t>(each.Int(0)), std::string(each.Text(1)),

@@ -50,7 +50,7 @@ struct RunRow {
   core::RunState state = core::RunState::kAccepted;
   core::Executor executor = core::Executor::kAgent;
   core::OpSet ops;
-  std::int64_t ranks = 0;
+  std::int64_t rank_count = 0;
   std::int64_t expected = 0;  // outcomes at the end of the run
   std::int64_t answered = 0;  // outcomes so far
   std::array<std::int64_t, core::kOutcomeCodes> by_code{};

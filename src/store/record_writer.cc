@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "store/outcome_columns.h"
 #include "store/text_list.h"
 #include "store/utc.h"
 
@@ -91,6 +92,10 @@ base::Status RecordWriter::PrepareJobs(Database* database) {
 }
 
 base::Status RecordWriter::PrepareRuns(Database* database) {
+  const std::string set_counts =
+      "UPDATE runs SET answered_ranks = ?, faulty_ranks = ?, " +
+      OutcomeColumns([](const std::string& name, const std::string&) { return name + " = ?"; }) +
+      " WHERE run = ?";
   const Named all[] = {
       {&sql_.put_run, kPutRun},
       {&sql_.drop_parts, "DELETE FROM run_parts WHERE run = ?"},
@@ -108,15 +113,12 @@ base::Status RecordWriter::PrepareRuns(Database* database) {
        "INSERT INTO outcomes (run, rank, op, code, started, finished, detail)"
        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, rank, op) DO NOTHING"},
       {&sql_.is_closed, "SELECT state = 'closed' FROM runs WHERE run = ?"},
-      {&sql_.count_outcomes, "SELECT code, count(*) FROM outcomes WHERE run = ? GROUP BY code"},
-      {&sql_.count_answered,
-       "SELECT count(*) FROM run_ranks AS k WHERE k.run = ? AND (k.ops & 1) + (k.ops >> 1) ="
-       " (SELECT count(*) FROM outcomes AS o WHERE o.run = k.run AND o.rank = k.rank)"},
-      {&sql_.count_suspect,
-       "SELECT count(DISTINCT rank) FROM outcomes WHERE run = ? AND code IN (2, 4)"},
-      {&sql_.set_counts,
-       "UPDATE runs SET answered_ranks = ?, faulty_ranks = ?, ok = ?, not_run = ?, faulty = ?,"
-       " timeout = ?, voltage_not_restored = ? WHERE run = ?"},
+      {&sql_.select_ranks,
+       "SELECT k.rank, k.ops, o.op, o.code FROM run_ranks AS k"
+       " LEFT JOIN outcomes AS o ON o.run = k.run AND o.rank = k.rank"
+       " WHERE k.run = ? ORDER BY k.rank"},
+      {&sql_.set_counts, set_counts.c_str()},
+      {&sql_.use_number, "UPDATE cluster SET next_run = ?1 + 1 WHERE next_run <= ?1"},
   };
   return PrepareAll(database, all);
 }
@@ -208,7 +210,7 @@ base::Status RecordWriter::operator()(const core::DropDeletedJob& record) {
 }
 
 base::Status RecordWriter::operator()(const core::PutJobFile& record) {
-  return sql_.put_job_file.Run(record.job, record.file.print, record.file.owner);
+  return sql_.put_job_file.Run(record.job, record.file.fingerprint, record.file.owner);
 }
 
 base::Status RecordWriter::operator()(const core::DropJobFile& record) {
@@ -249,6 +251,9 @@ base::Status RecordWriter::operator()(const core::PutRunHeader& record) {
 
 base::Status RecordWriter::PutHeader(const core::RunHeader& run) {
   touched_.insert(run.id);
+  // A number that a run has is used up, even if the run is deleted from the table later.
+  base::Status status = sql_.use_number.Run(run.id);
+  if (!status.ok()) return status;
   return sql_.put_run.Run(run.id, run.job, Name(run.state), Name(run.executor), run.ops.bits(),
                           run.rank_count, run.expected, run.cancelled, run.created,
                           run.notify_after, run.start_by, run.started, run.deadline, run.ended,
@@ -287,23 +292,34 @@ base::Status RecordWriter::CountClosed(core::RunId run) {
     Rows closed = sql_.is_closed.Query(run);
     if (!closed.Next() || closed.Int(0) == 0) return closed.status();
   }
-  std::int64_t by_code[core::kOutcomeCodes] = {};
-  {
-    Rows rows = sql_.count_outcomes.Query(run);
-    while (rows.Next()) {
-      if (core::OutcomeCodeFromInt(rows.Int(0))) by_code[rows.Int(0)] = rows.Int(1);
+  core::RunCounts counts;
+  base::Status status = Count(run, &counts);
+  if (!status.ok()) return status;
+  const auto& by_code = counts.by_code;
+  static_assert(core::kOutcomeCodes == 5);
+  return sql_.set_counts.Run(counts.answered_ranks, counts.faulty_ranks, by_code[0], by_code[1],
+                             by_code[2], by_code[3], by_code[4], run);
+}
+
+base::Status RecordWriter::Count(core::RunId run, core::RunCounts* counts) {
+  Rows rows = sql_.select_ranks.Query(run);
+  std::optional<core::RankTest> rank;
+  while (rows.Next()) {
+    if (!rank || rank->rank != rows.Int(0)) {
+      if (rank) counts->Add(*rank);
+      rank.emplace();
+      rank->rank = static_cast<std::int32_t>(rows.Int(0));
+      rank->ops = core::OpSet(static_cast<std::uint8_t>(rows.Int(1)));
     }
-    if (!rows.status().ok()) return rows.status();
+    if (rows.IsNull(2)) continue;
+    const std::optional<core::Op> op = core::OpFromWire(rows.Int(2));
+    const std::optional<core::OutcomeCode> code = core::OutcomeCodeFromInt(rows.Int(3));
+    if (!op || !code) continue;
+    rank->answered.Add(*op);
+    rank->outcomes[static_cast<std::size_t>(*op)].code = *code;
   }
-  std::int64_t ranks[2] = {};
-  Statement* counts[2] = {&sql_.count_answered, &sql_.count_suspect};
-  for (int i = 0; i < 2; ++i) {
-    Rows rows = counts[i]->Query(run);
-    if (!rows.Next()) return rows.status();
-    ranks[i] = rows.Int(0);
-  }
-  return sql_.set_counts.Run(ranks[0], ranks[1], by_code[0], by_code[1], by_code[2], by_code[3],
-                             by_code[4], run);
+  if (rank) counts->Add(*rank);
+  return rows.status();
 }
 
 // --- Nodes, leases, events -----------------------------------------------------------------------

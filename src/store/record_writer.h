@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "core/effect.h"
+#include "core/run_counts.h"
 #include "store/sqlite.h"
 
 namespace assay::store {
@@ -53,12 +54,13 @@ class RecordWriter {
   base::Status PutOne(core::RunId run, std::int32_t rank, core::Op op,
                       const core::Outcome& outcome);
   base::Status CountClosed(core::RunId run);
+  base::Status Count(core::RunId run, core::RunCounts* counts);
 
   struct {
     Statement put_job, drop_job, drop_table, drop_job_nodes, drop_ranks, put_table, put_job_node,
         put_rank, put_deleted, drop_deleted, put_job_file, drop_job_file;
     Statement put_run, drop_parts, drop_run_ranks, put_part, put_run_rank, set_rank, set_starts,
-        put_outcome, is_closed, count_outcomes, count_answered, count_suspect, set_counts;
+        put_outcome, is_closed, select_ranks, set_counts, use_number;
     Statement put_node, drop_node, unlist_devices, drop_unlisted, put_device, put_lease, drop_lease,
         drop_unlisted_device;
     Statement add_event;

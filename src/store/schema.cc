@@ -12,9 +12,16 @@ constexpr char kSpoolSql[] =
 
 }  // namespace
 
-// After a release, a change of the statements needs a new version here and a Migration to it.
+// A change of the statements needs a new version here and a Migration to it.
 const Schema& StoreSchema() {
-  static constexpr Schema kSchema{kStoreApplicationId, 1, kStoreSql, {}};
+  // Version 1 took the next run number from SQLite's own table of AUTOINCREMENT.
+  static constexpr Migration kMigrations[] = {
+      {1,
+       "CREATE TABLE cluster (next_run INTEGER NOT NULL);"
+       "INSERT INTO cluster"
+       " SELECT ifnull((SELECT max(seq) FROM sqlite_sequence WHERE name = 'runs'), 0) + 1"},
+  };
+  static constexpr Schema kSchema{kStoreApplicationId, 2, kStoreSql, kMigrations};
   return kSchema;
 }
 

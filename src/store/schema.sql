@@ -1,4 +1,4 @@
--- The coordinator's database, version 1. docs/database.md explains every table, view and column.
+-- The coordinator's database, version 2. docs/database.md explains every table, view and column.
 --
 -- Operators' sqlite3 shells must be able to open it, from version 3.26 on: no newer syntax (a test
 -- checks this). Tables hold times as milliseconds since 1970 (0: not yet), ops as 0 aic and 1 p2p,
@@ -70,9 +70,16 @@ CREATE TABLE ranks (
   PRIMARY KEY (job, rank)
 ) WITHOUT ROWID;
 
--- A run number is never reused, even if the newest run is deleted from this table.
+-- The state of the cluster that belongs to no other table: always one row. Runs are numbered from
+-- next_run on, so that no number is used twice, even if the newest run is deleted from its table.
+CREATE TABLE cluster (
+  next_run INTEGER NOT NULL
+);
+INSERT INTO cluster VALUES (1);
+
+-- Files that version 1 created have AUTOINCREMENT here, which has no effect any more.
 CREATE TABLE runs (
-  run          INTEGER PRIMARY KEY AUTOINCREMENT,
+  run          INTEGER PRIMARY KEY,
   job          TEXT    NOT NULL,
   state        TEXT    NOT NULL,
   executor     TEXT    NOT NULL,

@@ -1,38 +1,15 @@
 #include "store/spool.h"
 
-#include <sys/random.h>
-
-#include <array>
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
-#include "base/log.h"
+#include "base/uuid.h"
 #include "store/schema.h"
+#include "store/spool_load.h"
 
 namespace assay::store {
 namespace {
 
 constexpr mode_t kForThisUser = 0600;
-
-// RFC 4122, version 4.
-base::Result<std::string> RandomUuid() {
-  std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    const int error = errno;
-    return base::InternalError("cannot get random numbers: " +
-                               std::generic_category().message(error));
-  }
-  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
-  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text.push_back('-');
-    text.push_back("0123456789abcdef"[bytes[i] >> 4]);
-    text.push_back("0123456789abcdef"[bytes[i] & 0x0f]);
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -40,6 +17,50 @@ base::Result<std::string> RandomUuid() {
 // them: a record about a run, rank or op that does not exist has no effect.
 class SpoolWriter {
  public:
+  static base::Result<std::unique_ptr<SpoolWriter>> Make(Database* database) {
+    std::unique_ptr<SpoolWriter> writer(new SpoolWriter(database));
+    base::Status status = writer->Prepare();
+    if (!status.ok()) return status;
+    return writer;
+  }
+
+  // REQUIRES: within a transaction; on an error it must be rolled back.
+  base::Status Write(const std::vector<core::node::SpoolRecord>& records) {
+    for (const core::node::SpoolRecord& record : records) {
+      base::Status status = std::visit(*this, record);
+      if (!status.ok()) return status;
+    }
+    return base::Status::Ok();
+  }
+
+  base::Status operator()(const core::node::SpoolRun& record) {
+    const core::Assign& assign = record.assign;
+    base::Status status = put_run_.Run(assign.run, assign.job, assign.aic_deadline,
+                                       assign.p2p_deadline, assign.kill_grace);
+    if (!status.ok() || database_.changes() == 0) return status;  // the run exists already
+    for (const core::AssignedRank& rank : assign.ranks) {
+      status = put_rank_.Run(assign.run, rank.rank, rank.device, rank.ops.bits());
+      if (!status.ok()) return status;
+    }
+    return status;
+  }
+  base::Status operator()(const core::node::SpoolStarted& record) {
+    return set_started_.Run(record.run);
+  }
+  base::Status operator()(const core::node::SpoolBegun& record) {
+    return set_begun_.Run(record.key.run, record.key.rank, record.key.op, record.at);
+  }
+  base::Status operator()(const core::node::SpoolOutcome& record) {
+    const core::Outcome& outcome = record.outcome;
+    return put_outcome_.Run(record.key.run, record.key.rank, record.key.op, outcome.code,
+                            outcome.started, outcome.finished, outcome.detail);
+  }
+  base::Status operator()(const core::node::SpoolAcked& record) {
+    return set_acked_.Run(record.key.run, record.key.rank, record.key.op);
+  }
+  base::Status operator()(const core::node::SpoolDrop& record) { return drop_run_.Run(record.run); }
+
+ private:
   explicit SpoolWriter(Database* database) : database_(*database) {}
 
   base::Status Prepare() {
@@ -75,34 +96,6 @@ class SpoolWriter {
     return base::Status::Ok();
   }
 
-  base::Status operator()(const core::node::SpoolRun& record) {
-    const core::Assign& assign = record.assign;
-    base::Status status = put_run_.Run(assign.run, assign.job, assign.aic_deadline,
-                                       assign.p2p_deadline, assign.kill_grace);
-    if (!status.ok() || database_.changes() == 0) return status;  // the run exists already
-    for (const core::AssignedRank& rank : assign.ranks) {
-      status = put_rank_.Run(assign.run, rank.rank, rank.device, rank.ops.bits());
-      if (!status.ok()) return status;
-    }
-    return status;
-  }
-  base::Status operator()(const core::node::SpoolStarted& record) {
-    return set_started_.Run(record.run);
-  }
-  base::Status operator()(const core::node::SpoolBegun& record) {
-    return set_begun_.Run(record.key.run, record.key.rank, record.key.op, record.at);
-  }
-  base::Status operator()(const core::node::SpoolOutcome& record) {
-    const core::Outcome& outcome = record.outcome;
-    return put_outcome_.Run(record.key.run, record.key.rank, record.key.op, outcome.code,
-                            outcome.started, outcome.finished, outcome.detail);
-  }
-  base::Status operator()(const core::node::SpoolAcked& record) {
-    return set_acked_.Run(record.key.run, record.key.rank, record.key.op);
-  }
-  base::Status operator()(const core::node::SpoolDrop& record) { return drop_run_.Run(record.run); }
-
- private:
   Database& database_;
   Statement put_run_, put_rank_, set_started_, set_begun_, put_outcome_, set_acked_, drop_run_;
 };
@@ -112,36 +105,17 @@ base::Result<std::unique_ptr<Spool>> Spool::Open(const std::string& file) {
       DatabaseFile::Open(file, SpoolSchema(), kForThisUser);
   if (!opened.ok()) return opened.status();
   std::unique_ptr<Spool> spool(new Spool(std::move(opened).value()));
-  base::Status status = spool->MakeUsable();
+  base::Status status = spool->file_.MakeUsable();
   if (status.ok()) status = spool->ReadIdentity();
   if (!status.ok()) return status;
   return spool;
 }
 
 Spool::Spool(std::unique_ptr<DatabaseFile> file) : file_(std::move(file)) {}
-
-Spool::~Spool() {
-  const base::Status status = Close();
-  if (!status.ok()) base::LogError(status.text());
-}
-
-base::Status Spool::MakeUsable() {
-  if (file_->usable() && writer_ != nullptr) return base::Status::Ok();
-  writer_.reset();
-  if (!file_->usable()) {
-    base::Status status = file_->Reopen();
-    if (!status.ok()) return status;
-  }
-  auto writer = std::make_unique<SpoolWriter>(&file_->database());
-  base::Status status = writer->Prepare();
-  if (status.ok()) writer_ = std::move(writer);
-  return status;
-}
+Spool::~Spool() = default;
 
 base::Status Spool::ReadIdentity() {
-  base::Result<std::string> made = RandomUuid();
-  if (!made.ok()) return made.status();
-  Database& database = file_->database();
+  Database& database = file_.database();
   Transaction transaction(&database);
   base::Status status = transaction.Begin(Transaction::Kind::kWrite);
   if (!status.ok()) return status;
@@ -150,7 +124,7 @@ base::Status Spool::ReadIdentity() {
   base::Result<Statement> select = Statement::Prepare(database, "SELECT identity FROM agent");
   if (!insert.ok()) return insert.status();
   if (!select.ok()) return select.status();
-  status = insert->Run(*made);
+  status = insert->Run(base::RandomUuid());
   if (!status.ok()) return status;
   {
     Rows rows = select->Query();
@@ -161,26 +135,11 @@ base::Status Spool::ReadIdentity() {
 }
 
 base::Status Spool::Commit(const std::vector<core::node::SpoolRecord>& records) {
-  if (records.empty()) return base::Status::Ok();
-  base::Status status = MakeUsable();
-  if (status.ok()) status = file_->CheckInPlace();
-  if (!status.ok()) return status;
-  Transaction transaction(&file_->database());
-  status = transaction.Begin(Transaction::Kind::kWrite);
-  for (const core::node::SpoolRecord& record : records) {
-    if (!status.ok()) return status;
-    status = std::visit(*writer_, record);
-  }
-  if (status.ok()) status = transaction.Commit();
-  if (status.ok()) file_->AfterCommit();
-  return status;
+  return file_.Commit(records);
 }
 
-void Spool::Idle() { file_->Idle(); }
-
-base::Status Spool::Close() {
-  writer_.reset();
-  return file_->Close();
-}
+base::Result<core::node::Spooled> Spool::Load() { return file_.Load(LoadSpooled); }
+void Spool::Idle() { file_.Idle(); }
+base::Status Spool::Close() { return file_.Close(); }
 
 }  // namespace assay::store

@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "core/node/supervisor.h"
-#include "store/database_file.h"
+#include "store/record_file.h"
 
 namespace assay::store {
 
@@ -40,11 +40,9 @@ class Spool {
 
  private:
   explicit Spool(std::unique_ptr<DatabaseFile> file);
-  base::Status MakeUsable();
   base::Status ReadIdentity();
 
-  std::unique_ptr<DatabaseFile> file_;
-  std::unique_ptr<SpoolWriter> writer_;  // null: the next call makes it usable again
+  RecordFile<SpoolWriter> file_;
   std::string identity_;
 };
 

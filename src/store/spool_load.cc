@@ -1,7 +1,7 @@
+#include "store/spool_load.h"
+
 #include <string>
 #include <utility>
-
-#include "store/spool.h"
 
 namespace assay::store {
 namespace {
@@ -68,15 +68,10 @@ base::Status LoadRanks(Database* database, core::node::Spooled* spooled) {
 
 }  // namespace
 
-base::Result<core::node::Spooled> Spool::Load() {
-  base::Status status = MakeUsable();
-  if (!status.ok()) return status;
-  Database& database = file_->database();
-  Transaction transaction(&database);
-  status = transaction.Begin(Transaction::Kind::kRead);
+base::Result<core::node::Spooled> LoadSpooled(Database* database) {
   core::node::Spooled spooled;
-  if (status.ok()) status = LoadRuns(&database, &spooled);
-  if (status.ok()) status = LoadRanks(&database, &spooled);
+  base::Status status = LoadRuns(database, &spooled);
+  if (status.ok()) status = LoadRanks(database, &spooled);
   if (!status.ok()) return status;
   return spooled;
 }

@@ -20,7 +20,7 @@
 #include "base/status.h"
 #include "core/effect.h"
 #include "core/model.h"
-#include "store/database_file.h"
+#include "store/record_file.h"
 
 namespace assay::store {
 
@@ -48,14 +48,12 @@ class Store {
 
   base::Status Close();
 
-  const std::string& file() const { return file_->file(); }  // absolute
+  const std::string& file() const { return file_.file().file(); }  // absolute
 
  private:
   explicit Store(std::unique_ptr<DatabaseFile> file);
-  base::Status MakeUsable();
 
-  std::unique_ptr<DatabaseFile> file_;
-  std::unique_ptr<RecordWriter> writer_;  // null: the next call makes it usable again
+  RecordFile<RecordWriter> file_;
 };
 
 }  // namespace assay::store

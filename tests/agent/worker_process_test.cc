@@ -392,7 +392,7 @@ TEST_CASE("the host's p2p test runs between processes") {
   spec.driver.Set("host-devices", 3);
   spec.driver.Set("host-seconds", 100);
   spec.driver.Set("host-fault", "1:p2p=flip@1");
-  const std::vector<driver::P2pMember> members = {{7, 0}, {8, 1}, {9, 2}};
+  const std::vector<driver::GroupMember> members = {{7, 0}, {8, 1}, {9, 2}};
   std::vector<std::unique_ptr<Talk>> talks;
   std::vector<Talk*> all;
   for (std::int32_t i = 0; i < 3; ++i) {

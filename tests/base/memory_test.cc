@@ -9,33 +9,33 @@ using namespace assay::base;
 using namespace std::chrono_literals;
 
 TEST_CASE("memory is returned once after a quiet period") {
-  MemoryKeeper keeper;
-  const auto start = MemoryKeeper::Clock::now();
-  keeper.Worked(start);
-  CHECK_FALSE(keeper.Due(start + 1s));
-  CHECK(keeper.owes());
-  CHECK(keeper.Due(start + 2s));
-  CHECK_FALSE(keeper.owes());
-  CHECK_FALSE(keeper.Due(start + 3s));
-  CHECK_FALSE(keeper.Due(start + 1h));
-  keeper.Worked(start + 1h);
-  CHECK_FALSE(keeper.Due(start + 1h + 1s));
-  CHECK(keeper.Due(start + 1h + 2s));
+  MemoryTrimmer trimmer;
+  const auto start = MemoryTrimmer::Clock::now();
+  trimmer.Worked(start);
+  CHECK_FALSE(trimmer.Due(start + 1s));
+  CHECK(trimmer.pending());
+  CHECK(trimmer.Due(start + 2s));
+  CHECK_FALSE(trimmer.pending());
+  CHECK_FALSE(trimmer.Due(start + 3s));
+  CHECK_FALSE(trimmer.Due(start + 1h));
+  trimmer.Worked(start + 1h);
+  CHECK_FALSE(trimmer.Due(start + 1h + 1s));
+  CHECK(trimmer.Due(start + 1h + 2s));
 }
 
 TEST_CASE("memory is returned periodically under continuous work, and once after it ends") {
-  MemoryKeeper keeper;
-  const auto start = MemoryKeeper::Clock::now();
+  MemoryTrimmer trimmer;
+  const auto start = MemoryTrimmer::Clock::now();
   int times = 0;
   auto now = start;
   for (; now < start + 100s; now += 500ms) {
-    keeper.Worked(now);
-    if (keeper.Due(now)) ++times;
-    CHECK(keeper.owes());
+    trimmer.Worked(now);
+    if (trimmer.Due(now)) ++times;
+    CHECK(trimmer.pending());
   }
   CHECK(times == 3);
-  CHECK(keeper.Due(now + 2s));
-  CHECK_FALSE(keeper.owes());
+  CHECK(trimmer.Due(now + 2s));
+  CHECK_FALSE(trimmer.pending());
 }
 
 TEST_CASE("returning memory does not affect memory in use") {
@@ -47,8 +47,8 @@ TEST_CASE("returning memory does not affect memory in use") {
     }
     for (std::size_t i = 0; i < made.size(); i += 100) kept.push_back(std::move(made[i]));
   }
-  GiveBackMemory();
-  GiveBackMemory();
+  ReturnFreedMemory();
+  ReturnFreedMemory();
   for (std::size_t i = 0; i < kept.size(); ++i) {
     CHECK(*kept[i] == std::string(500, static_cast<char>('a' + i * 100 % 26)));
   }

@@ -9,7 +9,6 @@
 //                                    disk does not show the cost of syncing
 //        speed_bench --serve RANKS   the bare server, which the first form starts
 #include <sqlite3.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -22,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/open_files.h"
 #include "fleet.pb.h"
 #include "tests/bench/bare_server.h"
 #include "tests/bench/real_program.h"
@@ -434,13 +434,6 @@ void OutcomesAcknowledged(RealProgram* real) {
   std::printf("  acknowledged a second: %.0f\n", kOutcomes / wall * 1e3);
 }
 
-void RaiseFileLimit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 // Runs `measure` with a new coordinator, so that no earlier measurement's data slows it down.
 void WithProgram(const std::string& binary, const std::function<void(RealProgram*)>& measure) {
   RealProgram real(binary);
@@ -453,7 +446,7 @@ void WithProgram(const std::string& binary, const std::function<void(RealProgram
 }
 
 int Bench(const std::string& self, const std::string& binary) {
-  RaiseFileLimit();
+  base::RaiseOpenFilesLimit();
   for (const int ranks : {kSmallRanks, kLargeRanks}) {
     for (const int connections : kConnections) {
       WithProgram(binary, [&](RealProgram* real) { FanOut(self, real, ranks, connections); });

@@ -7,13 +7,12 @@ using namespace assay::cli;
 TEST_CASE("an address without a port gets the default port") {
   CHECK(CoordinatorAddress("head") == "head:8899");
   CHECK(CoordinatorAddress("[::1]") == "[::1]:8899");
-  CHECK(CoordinatorAddress("::1") == "[::1]:8899");
   CHECK(CoordinatorAddress("[::1]:1") == "[::1]:1");
   CHECK(CoordinatorAddress("head:1") == "head:1");
 }
 
 TEST_CASE("an invalid address is reported") {
-  for (const char* right : {"head", "head:1", "127.0.0.1:65535", "::1", "[::1]", "[::1]:8899",
+  for (const char* right : {"head", "head:1", "127.0.0.1:65535", "[::1]", "[::1]:8899",
                             "dns:///head:8899", "unix:/run/assay"}) {
     INFO(right);
     CHECK(AddressProblem(right).empty());
@@ -33,5 +32,9 @@ TEST_CASE("an invalid address is reported") {
   for (const char* wrong : {"", ":8899"}) {
     INFO(wrong);
     CHECK(AddressProblem(wrong).find("has no host") != std::string::npos);
+  }
+  for (const char* wrong : {"::1", "fd00::1:8899"}) {
+    INFO(wrong);
+    CHECK(AddressProblem(wrong).find("must be in brackets") != std::string::npos);
   }
 }

@@ -66,7 +66,7 @@ bool Has(const std::string& text, const std::string& part) {
 // Runs a p2p test over all devices of the host in this one process: each device has a thread here
 // instead of a process.
 std::vector<OpReport> RunP2pWith(const Options& options, std::int32_t count) {
-  std::vector<P2pMember> members;
+  std::vector<GroupMember> members;
   for (std::int32_t i = 0; i < count; ++i) members.push_back({i + 100, i});
   const auto host = MakeDriver(options);
   std::vector<std::unique_ptr<Device>> devices;
@@ -204,7 +204,7 @@ TEST_CASE("a bit that changes in a device's buffer makes that device faulty, nev
 
 TEST_CASE("a p2p test that cannot open a peer's buffer names the peer and the reason") {
   const auto host = MakeDriver(HostOptions(""));
-  const std::vector<P2pMember> members = {{100, 0}, {101, 1}};
+  const std::vector<GroupMember> members = {{100, 0}, {101, 1}};
   Silent silent;
   for (const std::string token :
        {"", "host-buffer", "host-buffer 1 2", "host-buffer 1 2 3 4", "host-buffer 0 0 0",
@@ -237,7 +237,7 @@ TEST_CASE("a device retains its buffer until the last peer has opened it") {
   Options options = HostOptions("");
   options.Set("host-seconds", 1);
   const auto host = MakeDriver(options);
-  const std::vector<P2pMember> members = {{100, 0}, {101, 1}};
+  const std::vector<GroupMember> members = {{100, 0}, {101, 1}};
   Nobody nobody;
   const auto early = *host->Open(0);
   const auto late = *host->Open(1);
@@ -276,7 +276,7 @@ TEST_CASE("the host driver lists at least two devices and describes them") {
   options.kind = "auto";
   const auto host = MakeDriver(options);
   CHECK(host->name() == "host");
-  const Result<std::vector<DeviceInfo>> devices = host->Inventory();
+  const Result<std::vector<ListedDevice>> devices = host->Inventory();
   REQUIRE(devices.ok());
   CHECK(devices->size() >= 2);
   CHECK(devices->size() <= 8);

@@ -64,7 +64,7 @@ Kernel WrongKernel(int always_wrong_thread) {
 }
 
 OpReport RunOnePeerOf(const std::vector<int>& cores, const Fault& fault, bool with_lost_member) {
-  std::vector<P2pMember> members = {{100, 0}, {101, 1}};
+  std::vector<GroupMember> members = {{100, 0}, {101, 1}};
   if (with_lost_member) members.push_back({102, 2});
   auto tested = Copies::Prepare({cores, milliseconds(50), fault}, {members, 0});
   auto peer = Copies::Prepare({{FirstCore()}, milliseconds(50), kNoFault}, {members, 1});
@@ -177,7 +177,7 @@ TEST_CASE("a peer whose buffer is lost does not hide a fault in the copies with 
 TEST_CASE("wrong data in a peer's buffer does not hide a fault in the copies to that peer") {
   // The copies from the peer can prove nothing, because its source is wrong.
   // A copy to the peer is wrong once, in the same round.
-  const std::vector<P2pMember> members = {{100, 0}, {101, 1}};
+  const std::vector<GroupMember> members = {{100, 0}, {101, 1}};
   auto tested = Copies::Prepare({{FirstCore()}, milliseconds(300), kFlip}, {members, 0});
   const Fault source{1, Op::kP2p, FaultKind::kSource, 1};
   auto peer = Copies::Prepare({{FirstCore()}, milliseconds(300), source}, {members, 1});
@@ -271,7 +271,7 @@ TEST_CASE("time in which the process is stopped counts neither as work nor in th
 
 TEST_CASE("a p2p test that is stopped copies for its whole duration") {
   const std::string detail = DetailOfStopped(milliseconds(1500), [](Progress* progress) {
-    const std::vector<P2pMember> members = {{100, 0}, {101, 1}};
+    const std::vector<GroupMember> members = {{100, 0}, {101, 1}};
     auto tested = Copies::Prepare({{FirstCore()}, milliseconds(1000), kNoFault}, {members, 0});
     auto peer = Copies::Prepare({{FirstCore()}, milliseconds(1), kNoFault}, {members, 1});
     if (!tested.ok() || !peer.ok()) return std::string("not prepared");

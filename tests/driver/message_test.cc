@@ -77,7 +77,7 @@ TEST_CASE("messages to a worker keep every field") {
 }
 
 TEST_CASE("messages from a worker keep every field") {
-  const std::vector<DeviceInfo> devices = {{0, "cpu", "core 0"}, {1, "cpu", ""}};
+  const std::vector<ListedDevice> devices = {{0, "cpu", "core 0"}, {1, "cpu", ""}};
   const DevicesListed listed = RoundTripFrom(DevicesListed{"e", "host", devices});
   CHECK(listed.error == "e");
   CHECK(listed.driver == "host");

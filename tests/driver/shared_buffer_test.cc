@@ -135,7 +135,7 @@ TEST_CASE("each peer writes to a slot of its own") {
 
 // host_user_test.py also runs this test alone, as another user.
 TEST_CASE("a p2p test between processes") {
-  const std::vector<P2pMember> members = {{100, 0}, {101, 1}};
+  const std::vector<GroupMember> members = {{100, 0}, {101, 1}};
   const std::array<Lines, 2> to;
   std::array<Lines, 2> from;
   std::array<pid_t, 2> children{};

@@ -73,7 +73,7 @@ TEST_CASE("MakeSafe reports a changed voltage if the plan leaves it changed") {
 
 TEST_CASE("a sim p2p test checks its peers' blobs, and a planned fault affects one rank") {
   const auto sim = MakeQuick("1:p2p=faulty,2:prepare=fail");
-  std::vector<P2pMember> members = {{10, 0}, {11, 1}};
+  std::vector<GroupMember> members = {{10, 0}, {11, 1}};
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::string> blobs;
   for (std::int32_t i = 0; i < 2; ++i) {

@@ -26,7 +26,7 @@ struct Rig {
   }
 
   control::Intake intake;
-  control::Worker reader;  // not started
+  control::TaskThread reader;  // not started
   Gate gate{&intake, &reader};
 };
 

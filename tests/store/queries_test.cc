@@ -50,7 +50,7 @@ void CheckRun(const RunRow& row, const Run& run) {
   CHECK(row.state == run.state);
   CHECK(row.executor == run.executor);
   CHECK(row.ops == run.ops);
-  CHECK(row.ranks == run.rank_count);
+  CHECK(row.rank_count == run.rank_count);
   CHECK(row.expected == run.expected);
   CHECK(row.answered == answered);
   CHECK(row.by_code == by_code);

@@ -5,6 +5,7 @@
 #include <random>
 #include <regex>
 
+#include "core/run_counts.h"
 #include "store/sqlite.h"
 #include "store/store.h"
 #include "store/utc.h"
@@ -272,6 +273,32 @@ TEST_CASE("faulty lists suspect devices, since when and why") {
   // An ok outcome is: it ends the suspicion.
   fixture.Answer(4, 1, Op::kP2p, OutcomeCode::kOk);
   CHECK(faulty() == Table{{"n2", "1", "aic", "faulty", since, "again", "3", "job-3", "3"}});
+}
+
+// The views name codes by number; the core decides what the codes mean.
+TEST_CASE("the views agree with the core on which outcomes are faults and verdicts") {
+  for (int number = 0; number < kOutcomeCodes; ++number) {
+    const auto code = static_cast<OutcomeCode>(number);
+    CAPTURE(number);
+    Fixture fixture;
+    fixture.Run(1, "job-a");
+    fixture.Answer(1, 0, Op::kAic, code);
+    CHECK(fixture("SELECT 1 FROM faulty", 1).size() == (IsFault(code) ? 1 : 0));
+    CHECK(fixture("SELECT faulty FROM run_progress", 1) == Table{{IsFault(code) ? "1" : "0"}});
+    // The same device again: only a verdict replaces an earlier fault.
+    fixture.Answer(1, 1, Op::kAic, OutcomeCode::kFaulty);
+    fixture.Run(2, "job-b");
+    fixture.Answer(2, 1, Op::kAic, code);
+    CHECK(fixture("SELECT 1 FROM faulty WHERE run = 1 AND rank = 1", 1).empty() == IsVerdict(code));
+    for (RunId run = 1; run <= 2; ++run) {
+      RunHeader header = fixture.store->Load()->runs.at(run);
+      const std::string sql = "SELECT answered, faulty FROM run_progress ORDER BY run";
+      const Table open = fixture(sql, 2);
+      header.state = RunState::kClosed;
+      fixture.Commit({PutRunHeader{header}});
+      CHECK(fixture(sql, 2) == open);
+    }
+  }
 }
 
 TEST_CASE("the views of a large database use its indexes") {

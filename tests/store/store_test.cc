@@ -105,6 +105,37 @@ TEST_CASE("a run number is never used twice") {
   CHECK(durable->runs.empty());
 }
 
+TEST_CASE("an invalid next run number is an error that names the file") {
+  TempDir dir;
+  auto run = std::make_shared<Run>();
+  run->id = 41;
+  auto store = Open(dir / "assay.db");
+  CHECK(store->Load()->next_run == 1);
+  Commit(*store, {PutRun{run}});
+  CHECK(store->Load()->next_run == 42);
+  RunHeader header = *run;
+  header.id = 7;  // an earlier run: the number does not go back
+  Commit(*store, {PutRunHeader{header}});
+  CHECK(store->Load()->next_run == 42);
+  store.reset();
+  {
+    Result<std::unique_ptr<Database>> database =
+        Database::Open(dir / "assay.db", Database::Access::kReadWrite);
+    REQUIRE(database.ok());
+    const char* damage =
+        GENERATE("DELETE FROM cluster", "INSERT INTO cluster VALUES (50)",
+                 "UPDATE cluster SET next_run = 41", "UPDATE cluster SET next_run = -1",
+                 "UPDATE cluster SET next_run = 9e18 * 10", "UPDATE cluster SET next_run = 'many'");
+    CAPTURE(damage);
+    REQUIRE((*database)->Exec(damage).ok());
+  }
+  store = Open(dir / "assay.db");
+  const Result<Durable> durable = store->Load();
+  REQUIRE_FALSE(durable.ok());
+  CHECK(durable.status().code() == Code::kInternal);
+  CHECK_THAT(durable.status().text(), Catch::Contains("assay.db"));
+}
+
 TEST_CASE("an invalid row is an error that names it") {
   TempDir dir;
   auto store = Open(dir / "assay.db");

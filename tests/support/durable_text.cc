@@ -85,8 +85,8 @@ std::string DurableText(const core::Durable& durable) {
   for (const auto& [id, job] : durable.jobs) Write(out, job);
   for (const auto& [id, job] : durable.deleted) Write(out, job);
   for (const auto& [id, file] : durable.job_files) {
-    out << "file of job " << Quoted{id} << ' ' << Quoted{file.print} << " owner " << file.owner
-        << '\n';
+    out << "file of job " << Quoted{id} << ' ' << Quoted{file.fingerprint} << " owner "
+        << file.owner << '\n';
   }
   for (const auto& [id, run] : durable.runs) Write(out, run);
   for (const auto& [name, node] : durable.nodes) Write(out, node);

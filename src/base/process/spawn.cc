@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace assay::base::process {
 namespace {
@@ -109,11 +110,6 @@ class ChildSetup {
 int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 }  // namespace
-
-void UniqueFd::Reset() {
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
-}
 
 Result<SpawnedProcess> Spawn(const std::string& program, const std::vector<std::string>& args,
                              const std::vector<std::string>& env) {

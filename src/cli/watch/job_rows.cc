@@ -1,10 +1,10 @@
 #include "cli/watch/job_rows.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <utility>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "cli/table.h"
 #include "rank_table/rank_table.h"
@@ -16,11 +16,8 @@ constexpr char kDelete[] = "delete";
 
 // "1700000000" as milliseconds; 0 if `text` is not a time.
 std::int64_t SecondsAsMs(const std::string& text) {
-  std::int64_t seconds = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
-  const bool whole = error == std::errc() && rest == end && seconds > 0;
-  return whole && seconds < std::int64_t{1} << 40 ? seconds * 1000 : 0;
+  const std::int64_t seconds = base::ParseNumber<std::int64_t>(text).value_or(0);
+  return seconds > 0 && seconds < std::int64_t{1} << 40 ? seconds * 1000 : 0;
 }
 
 std::vector<std::string> SplitLines(const std::string& text) {

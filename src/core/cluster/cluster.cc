@@ -418,7 +418,7 @@ class Cluster::Impl {
   Runs runs_;
   Clients clients_;
   JobSignals signals_;
-  JobFiles files_;
+  JobFileRegistry files_;
   bool all_published_ = false;
   std::set<LinkId> links_;  // links that sent a message and are not closed
 };

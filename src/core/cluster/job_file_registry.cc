@@ -5,35 +5,36 @@
 
 namespace assay::core::cluster {
 
-bool JobFiles::Knows(const JobApplied& applied) const {
+bool JobFileRegistry::Knows(const JobApplied& applied) const {
   const auto known = durable_.job_files.find(applied.spec.id);
   return !applied.file.empty() && known != durable_.job_files.end() &&
-         known->second.print == applied.file;
+         known->second.fingerprint == applied.file;
 }
 
-void JobFiles::Applied(const JobApplied& applied, const Stepping& step) {
+void JobFileRegistry::Applied(const JobApplied& applied, const Stepping& step) {
   if (!applied.file.empty()) return Put(applied.spec.id, {applied.file, true}, step);
   const auto known = durable_.job_files.find(applied.spec.id);
-  if (known != durable_.job_files.end()) Put(known->first, {known->second.print, false}, step);
+  if (known != durable_.job_files.end())
+    Put(known->first, {known->second.fingerprint, false}, step);
 }
 
-std::string JobFiles::Deleted(const std::string& job, const Stepping& step) {
+std::string JobFileRegistry::Deleted(const std::string& job, const Stepping& step) {
   const auto known = durable_.job_files.find(job);
   if (known == durable_.job_files.end()) return "";
-  Put(job, {known->second.print, false}, step);
+  Put(job, {known->second.fingerprint, false}, step);
   return "its file still exists in the jobs directory; the job is applied again if that changes";
 }
 
-bool JobFiles::Owns(const std::string& job) const {
+bool JobFileRegistry::Owns(const std::string& job) const {
   const auto known = durable_.job_files.find(job);
   return known != durable_.job_files.end() && known->second.owner && durable_.jobs.contains(job);
 }
 
-void JobFiles::Forget(const std::string& job, const Stepping& step) {
+void JobFileRegistry::Forget(const std::string& job, const Stepping& step) {
   if (durable_.job_files.erase(job) > 0) step.Store(DropJobFile{job});
 }
 
-std::vector<std::string> JobFiles::Missing(const std::vector<std::string>& files) const {
+std::vector<std::string> JobFileRegistry::Missing(const std::vector<std::string>& files) const {
   std::vector<std::string> missing;
   for (const auto& [job, file] : durable_.job_files) {
     if (!std::binary_search(files.begin(), files.end(), job)) missing.push_back(job);
@@ -41,7 +42,7 @@ std::vector<std::string> JobFiles::Missing(const std::vector<std::string>& files
   return missing;
 }
 
-void JobFiles::Put(const std::string& job, JobFile file, const Stepping& step) {
+void JobFileRegistry::Put(const std::string& job, JobFile file, const Stepping& step) {
   JobFile& known = durable_.job_files[job];
   if (known == file) return;
   known = std::move(file);

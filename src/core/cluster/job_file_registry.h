@@ -18,10 +18,10 @@
 
 namespace assay::core::cluster {
 
-class JobFiles {
+class JobFileRegistry {
  public:
   // REQUIRES: durable outlives it.
-  explicit JobFiles(Durable* durable) : durable_(*durable) {}
+  explicit JobFileRegistry(Durable* durable) : durable_(*durable) {}
 
   // Whether the event comes from a file whose content was applied before.
   bool Knows(const JobApplied& applied) const;

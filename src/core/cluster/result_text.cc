@@ -6,29 +6,11 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/json_string.h"
 #include "base/text.h"
 
 namespace assay::core::cluster {
 namespace {
-
-void AppendJsonString(std::string_view text, std::string* json) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  json->push_back('"');
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      json->push_back('\\');
-      json->push_back(c);
-    } else if (byte < 0x20) {
-      json->append("\\u00");
-      json->push_back(kHex[byte >> 4]);
-      json->push_back(kHex[byte & 15]);
-    } else {
-      json->push_back(c);
-    }
-  }
-  json->push_back('"');
-}
 
 // The longest prefix of at most `max` bytes that does not split a character.
 std::string_view Head(std::string_view text, std::size_t max) {
@@ -130,7 +112,7 @@ void AppendRank(const RankTest& rank, const Economy& economy, Executor executor,
         plain_ok ? std::string_view("OK") : std::string_view(outcome.detail), economy.text_bytes);
     if (!text.empty()) {
       json->append(",\"result\":");
-      AppendJsonString(text, json);
+      base::AppendJsonString(text, json);
     }
     json->push_back('}');
   }
@@ -161,13 +143,13 @@ std::string Json(const Run& run, const Economy& economy, LeftOut* left_out) {
   std::string json = "{";
   for (const auto& [node, devices] : nodes) {
     if (json.size() > 1) json.push_back(',');
-    AppendJsonString(node, &json);
+    base::AppendJsonString(node, &json);
     json.append(":{");
     bool first = true;
     for (const auto& [device, rank] : devices) {
       if (!first) json.push_back(',');
       first = false;
-      AppendJsonString(device, &json);
+      base::AppendJsonString(device, &json);
       json.push_back(':');
       AppendRank(*rank, economy, run.executor, &json);
     }

@@ -32,17 +32,7 @@ std::string Summary(const Run& run) {
 
 PutJob JobRecord(const Job& job) {
   Job copy;
-  copy.spec = job.spec;
-  copy.state = job.state;
-  copy.table = job.table;
-  copy.hccl = job.hccl;
-  copy.created = job.created;
-  copy.updated = job.updated;
-  copy.ended = job.ended;
-  copy.has_trainer = job.has_trainer;
-  copy.last_run = job.last_run;
-  copy.last_reply = job.last_reply;
-  copy.owing_until = job.owing_until;
+  static_cast<JobHeader&>(copy) = job;  // the text of the table stays as it is stored
   return PutJob{std::move(copy), false};
 }
 

@@ -1,8 +1,8 @@
 // Handles the replies of subscribers (TaskD). Partial replies add up, repeated replies change
 // nothing, and replies count only between the notification and the end of the run (docs/wire.md 9).
-#include <charconv>
 
 #include "base/ids.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "core/cluster/runs.h"
 
@@ -10,13 +10,6 @@ namespace assay::core::cluster {
 namespace {
 
 constexpr std::size_t kProblemsShown = 5;
-
-std::optional<std::int64_t> Number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
 
 bool Waits(const Run& run) {
   return run.executor == Executor::kSubscriber &&
@@ -101,17 +94,17 @@ void Runs::Reply(const Replied& reply, const Stepping& step) {
 std::optional<std::string> Runs::ReplyItemTo(Run* run, const ReplyItem& item,
                                              const Stepping& step) {
   const std::string in_run = " is not part of run " + std::to_string(run->id);
-  const auto number = Number(item.rank);
+  const auto number = base::ParseNumber<std::int64_t>(item.rank);
   std::optional<Place> place;
   if (number && *number >= 0 && *number <= INT32_MAX) {
     place = Find(run->id, static_cast<std::int32_t>(*number));
   }
   if (!place) return "rank:" + base::Shown(item.rank, 20) + in_run;
   const std::string rank = "rank:" + base::Shown(item.rank, 20);
-  const auto op_number = Number(item.op);
+  const auto op_number = base::ParseNumber<std::int64_t>(item.op);
   const std::optional<Op> op = op_number ? OpFromWire(*op_number) : std::nullopt;
   if (!op || !place->rank->ops.Has(*op)) return rank + " op:" + base::Shown(item.op, 20) + in_run;
-  const auto code_number = Number(item.code);
+  const auto code_number = base::ParseNumber<std::int64_t>(item.code);
   const auto code = code_number ? OutcomeCodeFromInt(*code_number) : std::nullopt;
   if (!code) {
     return rank + " op:" + base::Shown(item.op, 20) + " code:" + base::Shown(item.code, 20) +

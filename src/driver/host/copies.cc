@@ -317,7 +317,7 @@ OpReport Judge(const std::vector<SliceTest>& slices, std::size_t peers, Verdict 
   return verdict.Report(done);
 }
 
-std::string NameOf(const P2pMember& member) {
+std::string NameOf(const GroupMember& member) {
   return "rank " + std::to_string(member.rank) + " (device " + std::to_string(member.device) + ")";
 }
 

@@ -9,8 +9,10 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <system_error>
 #include <thread>
+#include <utility>
+
+#include "base/thread.h"
 
 namespace assay::driver::host {
 namespace {
@@ -157,13 +159,14 @@ base::Status RunOnCores(const std::vector<int>& cores, std::chrono::milliseconds
       }
       ended.fetch_add(1, std::memory_order_relaxed);
     };
-    try {
-      threads.emplace_back(body);
-    } catch (const std::system_error& error) {
+    std::thread thread;
+    const base::Status started = base::StartThread(&thread, "core " + std::to_string(cores[i]),
+                                                   "core-" + std::to_string(cores[i]), body);
+    if (!started.ok()) {
       if (!status.ok()) continue;
-      status = base::ExhaustedError("cannot start a thread for core " + std::to_string(cores[i]) +
-                                    ": " + error.what());
+      status = base::ExhaustedError(started.text());
     }
+    threads.push_back(std::move(thread));
   }
   while (ended.load(std::memory_order_relaxed) < threads.size()) {
     std::this_thread::sleep_for(kLook);

@@ -1,20 +1,13 @@
 #include "driver/host/fault.h"
 
-#include <charconv>
 #include <optional>
 #include <string>
 
+#include "base/number.h"
 #include "base/text.h"
 
 namespace assay::driver::host {
 namespace {
-
-template <class Int>
-bool ParseNumber(std::string_view text, Int* out) {
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, *out);
-  return parsed.ec == std::errc() && parsed.ptr == end && *out >= 0;
-}
 
 std::optional<FaultKind> KindFromName(std::string_view name, core::Op op) {
   if (name == "flip") return FaultKind::kFlip;
@@ -41,10 +34,11 @@ base::Result<Fault> ParseFault(std::string_view text) {
   }
   Fault fault;
   const auto op = core::OpFromName(text.substr(colon + 1, equals - colon - 1));
-  if (!op || !ParseNumber(text.substr(0, colon), &fault.device) ||
-      !ParseNumber(text.substr(at + 1), &fault.round)) {
-    return error;
-  }
+  const auto device = base::ParseNumber<decltype(fault.device)>(text.substr(0, colon));
+  const auto round = base::ParseNumber<decltype(fault.round)>(text.substr(at + 1));
+  if (!op || !device || *device < 0 || !round || *round < 0) return error;
+  fault.device = *device;
+  fault.round = *round;
   const auto kind = KindFromName(text.substr(equals + 1, at - equals - 1), *op);
   if (!kind) return error;
   fault.op = *op;

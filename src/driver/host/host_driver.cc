@@ -75,9 +75,9 @@ class HostDriver : public Driver {
 
   std::string name() const override { return "host"; }
 
-  base::Result<std::vector<DeviceInfo>> Inventory() override {
+  base::Result<std::vector<ListedDevice>> Inventory() override {
     const std::string cpu = CpuName();
-    std::vector<DeviceInfo> devices;
+    std::vector<ListedDevice> devices;
     for (std::size_t i = 0; i < sets_.size(); ++i) {
       std::string detail = "core " + CoresText(sets_[i]) + ", " + kernel_->level;
       if (!cpu.empty()) detail += ", " + cpu;

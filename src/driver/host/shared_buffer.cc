@@ -82,19 +82,19 @@ bool ParseToken(std::string_view text, Token* token) {
 
 // An anonymous file without permission to execute: a system can be set to refuse others
 // (vm.memfd_noexec). Kernels before 6.3 do not know the flag.
-Fd CreateFile(const char* name) {
+base::UniqueFd CreateFile(const char* name) {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  Fd fd(memfd_create(name, kFlags | kMfdNoexecSeal));
-  if (fd.get() < 0 && errno == EINVAL) fd = Fd(memfd_create(name, kFlags));
+  base::UniqueFd fd(memfd_create(name, kFlags | kMfdNoexecSeal));
+  if (fd.get() < 0 && errno == EINVAL) fd = base::UniqueFd(memfd_create(name, kFlags));
   return fd;
 }
 
 // Opens descriptor `number` of process `pid`, if it is a file of that size with those seals.
-base::Result<Fd> OpenFile(std::int32_t pid, std::uint64_t number, int mode, std::size_t bytes,
-                          int seals) {
+base::Result<base::UniqueFd> OpenFile(std::int32_t pid, std::uint64_t number, int mode,
+                                      std::size_t bytes, int seals) {
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(number);
   // Non-blocking: a descriptor number that has been reused may name a pipe now.
-  Fd fd(open(path.c_str(), mode | O_CLOEXEC | O_NONBLOCK));
+  base::UniqueFd fd(open(path.c_str(), mode | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return base::UnavailableError("cannot open " + path + ": " + ErrnoText());
   struct stat about {};
   if (fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
@@ -128,10 +128,6 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   return *this;
-}
-
-Fd::~Fd() {
-  if (fd_ >= 0) close(fd_);
 }
 
 base::Result<SharedBuffer> SharedBuffer::Create(std::size_t members, std::size_t owner) {
@@ -190,8 +186,8 @@ base::Result<SharedBuffer> SharedBuffer::OpenPeer(std::string_view text, std::si
     return base::ExhaustedError("cannot map the " + std::string(what) + " of process " +
                                 std::to_string(token.pid) + ": " + ErrnoText());
   };
-  const base::Result<Fd> source = OpenFile(token.pid, static_cast<std::uint64_t>(token.fd),
-                                           O_RDONLY, kSourceFileBytes, kSourceSeals);
+  const base::Result<base::UniqueFd> source = OpenFile(
+      token.pid, static_cast<std::uint64_t>(token.fd), O_RDONLY, kSourceFileBytes, kSourceSeals);
   if (!source.ok()) return source.status();
   SharedBuffer buffer;
   buffer.source_ = Mapping(source->get(), 0, kSourceFileBytes, Mapping::Access::kRead);
@@ -203,7 +199,7 @@ base::Result<SharedBuffer> SharedBuffer::OpenPeer(std::string_view text, std::si
     return base::UnavailableError("process " + std::to_string(token.pid) +
                                   " has a different p2p buffer (has the named process ended?)");
   }
-  const base::Result<Fd> slots =
+  const base::Result<base::UniqueFd> slots =
       OpenFile(token.pid, header.slots_fd, O_RDWR, SlotsFileBytes(members), kSlotsSeals);
   if (!slots.ok()) return slots.status();
   buffer.opened_by_ = Mapping(slots->get(), 0, kPageBytes, Mapping::Access::kReadWrite);

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace assay::driver::host {
 
@@ -61,23 +62,6 @@ class Mapping {
   std::size_t bytes_ = 0;
 };
 
-// Owns a descriptor, or nothing.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd();
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_ = -1;
-};
-
 class SharedBuffer {
  public:
   // Creates a buffer of this process and reserves its memory. Does not write the pattern.
@@ -108,8 +92,8 @@ class SharedBuffer {
   SharedBuffer() = default;
 
   // Peers can open the files while the owner has them open.
-  Fd source_fd_;
-  Fd slots_fd_;
+  base::UniqueFd source_fd_;
+  base::UniqueFd slots_fd_;
   Mapping source_;
   Mapping opened_by_;
   Mapping slot_;

@@ -57,7 +57,7 @@ void Spew() {
   }
 }
 
-std::string BlobOf(const P2pMember& member) {
+std::string BlobOf(const GroupMember& member) {
   return "sim rank " + std::to_string(member.rank) + " device " + std::to_string(member.device);
 }
 
@@ -158,8 +158,8 @@ class SimDriver : public Driver {
 
   std::string name() const override { return "sim"; }
 
-  base::Result<std::vector<DeviceInfo>> Inventory() override {
-    std::vector<DeviceInfo> devices;
+  base::Result<std::vector<ListedDevice>> Inventory() override {
+    std::vector<ListedDevice> devices;
     for (std::int32_t i = 0; i < devices_; ++i) {
       devices.push_back({i, "sim", "simulated, no hardware"});
     }

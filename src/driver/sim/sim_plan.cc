@@ -1,9 +1,9 @@
 #include "driver/sim/sim_plan.h"
 
-#include <charconv>
 #include <optional>
 #include <string>
 
+#include "base/number.h"
 #include "base/text.h"
 
 namespace assay::driver::sim {
@@ -80,14 +80,13 @@ base::Result<Entry> ParseEntry(std::string_view text, std::int32_t devices) {
   const std::string_view outcome = text.substr(equals + 1);
 
   Entry entry;
-  const char* end = device.data() + device.size();
-  const auto parsed = std::from_chars(device.data(), end, entry.device);
-  if (parsed.ec != std::errc() || parsed.ptr != end || entry.device < 0 ||
-      entry.device >= devices) {
+  const auto number = base::ParseNumber<decltype(entry.device)>(device);
+  if (!number || *number < 0 || *number >= devices) {
     return EntryError(text, "there is no device '" + base::Printable(device, 20) +
                                 "'; --sim-devices=" + std::to_string(devices) + " has 0 to " +
                                 std::to_string(devices - 1));
   }
+  entry.device = *number;
   bool known_call = false;
   for (const CallName& known : kCalls) {
     if (known.name != call) continue;

@@ -44,7 +44,7 @@ std::string BadSpec(const assay::admin::ApplyJobRequest& request) {
       {"master_addr", &request.master_addr()},
       {"shared_tor_ip", &request.shared_tor_ip()}};
   for (const auto& [field, word] : words) {
-    if (const auto problem = base::WordProblem(field, *word)) return *problem;
+    if (const auto problem = base::TextProblem(field, *word)) return *problem;
   }
   if (!request.state().empty() && !core::JobStateFromName(request.state()).has_value()) {
     return base::UnknownState(request.state());
@@ -89,7 +89,7 @@ Command::Translated TranslateApplyJob(Command* call, Applied* applied) {
 
 }  // namespace
 
-Command::Handling ApplyJobHandling(control::Worker* reader, AdminReads* reads) {
+Command::Handling ApplyJobHandling(control::TaskThread* reader, AdminReads* reads) {
   const auto applied = std::make_shared<Applied>();
   Command::Handling handling;
   handling.where = Command::Where::kParser;

@@ -11,7 +11,7 @@
 
 namespace assay::rpc::admin {
 
-Command::Handling ApplyJobHandling(control::Worker* reader, AdminReads* reads);
+Command::Handling ApplyJobHandling(control::TaskThread* reader, AdminReads* reads);
 Command::Handling SetJobStateHandling();
 Command::Handling DeleteJobHandling();
 Command::Handling StartRunHandling();

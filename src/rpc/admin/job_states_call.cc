@@ -10,7 +10,7 @@
 
 namespace assay::rpc::admin {
 
-grpc::ServerUnaryReactor* JobStatesCall::Serve(const Gate* gate, control::Worker* parser,
+grpc::ServerUnaryReactor* JobStatesCall::Serve(const Gate* gate, control::TaskThread* parser,
                                                CallContext* context,
                                                const grpc::ByteBuffer* request,
                                                grpc::ByteBuffer* response) {

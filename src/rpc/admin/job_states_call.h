@@ -25,7 +25,7 @@ class JobStatesCall final : public UnaryCall {
  public:
   static constexpr int kChangesMax = 1000;
 
-  static grpc::ServerUnaryReactor* Serve(const Gate* gate, control::Worker* parser,
+  static grpc::ServerUnaryReactor* Serve(const Gate* gate, control::TaskThread* parser,
                                          CallContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response);
 

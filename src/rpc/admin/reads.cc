@@ -42,7 +42,7 @@ void Fill(const store::RunRow& row, assay::admin::Run* run) {
   run->set_state(std::string(Name(row.state)));
   run->set_executor(std::string(Name(row.executor)));
   SetOps(row.ops, run->mutable_ops());
-  run->set_ranks(row.ranks);
+  run->set_ranks(row.rank_count);
   run->set_expected(row.expected);
   run->set_answered(row.answered);
   for (std::int64_t count : row.by_code) run->add_by_code(count);

@@ -24,7 +24,7 @@ using AdminBase = Admin::WithRawCallbackMethod_ApplyJob<
 
 class AdminService final : public AdminBase {
  public:
-  AdminService(const Gate* gate, control::Worker* parser, control::Worker* reader,
+  AdminService(const Gate* gate, control::TaskThread* parser, control::TaskThread* reader,
                AdminReads* reads)
       : gate_(gate), parser_(parser), reader_(reader), reads_(reads) {}
 
@@ -92,15 +92,15 @@ class AdminService final : public AdminBase {
   }
 
   const Gate* const gate_;
-  control::Worker* const parser_;
-  control::Worker* const reader_;
+  control::TaskThread* const parser_;
+  control::TaskThread* const reader_;
   AdminReads* const reads_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAdminService(const Gate* gate, control::Worker* parser,
-                                                control::Worker* reader, AdminReads* reads) {
+std::unique_ptr<grpc::Service> MakeAdminService(const Gate* gate, control::TaskThread* parser,
+                                                control::TaskThread* reader, AdminReads* reads) {
   return std::make_unique<AdminService>(gate, parser, reader, reads);
 }
 

@@ -18,7 +18,7 @@ namespace assay::rpc::admin {
 
 // reader: the gate's. The pointers outlive the service and its calls. reads: used on the reader's
 // thread only.
-std::unique_ptr<grpc::Service> MakeAdminService(const Gate* gate, control::Worker* parser,
-                                                control::Worker* reader, AdminReads* reads);
+std::unique_ptr<grpc::Service> MakeAdminService(const Gate* gate, control::TaskThread* parser,
+                                                control::TaskThread* reader, AdminReads* reads);
 
 }  // namespace assay::rpc::admin
