@@ -4,9 +4,8 @@ namespace assay::core {
 
 void RunCounts::Add(const RankTest& rank) {
   bool faulty = false;
-  for (const Op op : kAllOps) {
-    if (!rank.answered.Has(op)) continue;
-    const OutcomeCode code = rank.outcomes[static_cast<std::size_t>(op)].code;
+  for (const Op op : rank.answered) {
+    const OutcomeCode code = rank.outcomes[op].code;
     ++by_code[static_cast<std::size_t>(code)];
     faulty = faulty || IsFault(code);
   }

@@ -316,7 +316,7 @@ base::Status RecordWriter::Count(core::RunId run, core::RunCounts* counts) {
     const std::optional<core::OutcomeCode> code = core::OutcomeCodeFromInt(rows.Int(3));
     if (!op || !code) continue;
     rank->answered.Add(*op);
-    rank->outcomes[static_cast<std::size_t>(*op)].code = *code;
+    rank->outcomes[*op].code = *code;
   }
   if (rank) counts->Add(*rank);
   return rows.status();

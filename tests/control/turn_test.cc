@@ -64,7 +64,7 @@ class NoEncoder final : public Encoder {
 struct FakeCall final : PendingCall {
   FakeCall(Lines* log, std::string text) : lines(*log), name(std::move(text)) {}
   void Answered(core::Answer&& answer) override {
-    lines.push_back(name + (answer.status.ok() ? " answered" : " refused"));
+    lines.push_back(name + (answer.verdict == core::Verdict::kAccepted ? " answered" : " refused"));
   }
   void Failed(const base::Status& status) override {
     lines.push_back(name + " failed " + CodeName(status));
@@ -176,7 +176,7 @@ class Rig {
     core::Hello hello;
     hello.node.name = node;
     hello.node.identity = "id-" + node;
-    intake.PostLinkMessage(id, std::move(hello));
+    intake.PostLinkMessage(id, {}, std::move(hello));
     return id;
   }
 
@@ -294,7 +294,7 @@ TEST_CASE("a link reads on after the commit of what it said") {
   CHECK(rig.lines.back() != "committed");
   for (int i = 0; i < 3; ++i) {
     rig.lines.clear();
-    rig.intake.PostLinkMessage(id, core::Discarded{7});
+    rig.intake.PostLinkMessage(id, {}, core::Discarded{7});
     rig.Run();
     CHECK(rig.Count("link reads") == 1);
   }
@@ -346,7 +346,7 @@ TEST_CASE("the core gets each open before its close, whatever overtakes what") {
     rig.intake.PostLinkClosed(id, nullptr);
     rig.Run();
     rig.intake.PostLinkOpened(id, &link);
-    rig.intake.PostLinkMessage(id, core::Discarded{7});
+    rig.intake.PostLinkMessage(id, {}, core::Discarded{7});
     rig.Run();
     rig.intake.PostLinkDone(id, true);
     rig.Run();
