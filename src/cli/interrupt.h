@@ -17,7 +17,7 @@ void EndOnSignals(const std::string& command);
 // From now on SIGINT waits for TakeInterrupt(). The other signals still end the process.
 void CatchInterrupts();
 // From now on all four signals wait for TakeInterrupt(). A command that does not end within two
-// seconds after one of them, for example because nobody reads its output, is ended then.
+// seconds after one of them, for example because its output is not read, is ended then.
 void CatchEndings();
 // Whether a caught signal waits for TakeInterrupt().
 bool Interrupted();

@@ -79,7 +79,7 @@ void TableBuilder::WarnOfOrder(const std::vector<Place>& by_server,
       ". The order by server_id was used");
 }
 
-// Corrects the text so that it states the rank ids: whoever reads it needs no options.
+// Corrects the text so that it states the rank ids: reading it needs no options.
 void TableBuilder::WriteRankIds() {
   for (const Place& place : places_) {
     const std::string id = '"' + std::to_string(place.rank) + '"';

@@ -32,7 +32,7 @@ constexpr std::array<CallRow, kCalls> kRows = {{
     Recovery(Call::kRecoverRegister, "Register", "training agent: offers process recovery"),
     {Call::kRecoverSubscribeProcessManageSignal, kRecover, "SubscribeProcessManageSignal",
      CallKind::kStream, RequestSize::kSubscription, kTrainers,
-     "training agent: is told to pause, resume or stop", false},
+     "training agent: receives pause, resume and stop", false},
     Recovery(Call::kRecoverReportStopComplete, "ReportStopComplete",
              "training agent: training processes have stopped"),
     Recovery(Call::kRecoverReportRecoverStrategy, "ReportRecoverStrategy",

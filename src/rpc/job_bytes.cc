@@ -68,8 +68,8 @@ core::JobState StateOf(const core::Signal& signal) {
 }
 
 // The rank table to send, or null for the fixed text of a table that is not ready. FdAgent parses
-// HcclJson of every signal and skips the signal if it cannot: with an empty text, a job whose end is
-// reported would live on there (docs/wire.md 10). A pending job has no table that others may use.
+// HcclJson of every signal and skips the signal if it cannot: with an empty text, a job whose end
+// is reported would live on there (docs/wire.md 10). A pending job has no table for others to use.
 const std::shared_ptr<const std::string>* TableOf(const core::Signal& signal) {
   const bool pending = !signal.deleted && signal.state == core::JobState::kPending;
   if (pending || (HasEnded(signal) && signal.hccl->empty())) return nullptr;

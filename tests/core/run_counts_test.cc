@@ -9,8 +9,8 @@ RankTest Rank(OpSet ops, OpSet answered, OutcomeCode aic, OutcomeCode p2p) {
   RankTest rank;
   rank.ops = ops;
   rank.answered = answered;
-  rank.outcomes[0].code = aic;
-  rank.outcomes[1].code = p2p;
+  rank.outcomes[Op::kAic].code = aic;
+  rank.outcomes[Op::kP2p].code = p2p;
   return rank;
 }
 

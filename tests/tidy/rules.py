@@ -83,7 +83,8 @@ MAY_INCLUDE = {
     "control": ("base", "core", "core/cluster", "lockfree", "store/storage.h"),
     "rpc": ("base", "rank_table/hccl_json.h", "core", "lockfree", "wire", "control"),
     # Queries read the database; commands go through control.
-    "rpc/admin": ("base", "rank_table", "core", "store/queries.h", "control", "rpc"),
+    "rpc/admin": ("base", "rank_table", "core", "store/queries.h",
+                  "wire/clusterd_code.h", "control", "rpc"),
     "jobs_directory": ("base", "rank_table", "core", "lockfree", "control"),
     # Puts the role together. Its core is configured here.
     "coordinator": ("base", "core/cluster", "store", "wire", "control", "rpc", "rpc/admin",
@@ -252,8 +253,8 @@ def includes_from_the_root(path, text):
                            or ("/" not in name and not name.endswith(GENERATED)))]
 
 
-# Files that may write to the standard streams. Commands print through cli/output.h, which makes control
-# characters visible. All others log (base/log.h).
+# Files that may write to the standard streams. Commands print through cli/output.h, which makes
+# control characters visible. All others log (base/log.h).
 STREAM_FILES = re.compile(r"^src/(cli/output\.cc|cli/flags/flags\.cc|base/log\.cc)$")
 
 
