@@ -71,8 +71,8 @@ void RunMember(const P2pGroup& group, const Lines& to, const Lines& from) {
   alarm(60);  // ends the process if another does not answer
   Options options;
   options.kind = "host";
-  options.host_devices = 2;
-  options.host_op_ms = 50;
+  options.Set("host-devices", 2);
+  options.Set("host-seconds", 50);
   const auto driver = *Make(options);
   const auto device = *driver->Open(group.self);
   const base::Result<std::string> blob = device->PrepareP2p(group);

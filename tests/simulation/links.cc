@@ -69,7 +69,7 @@ void Links::Pump(Link* link) {
   core::AgentMessage message = std::move(link->unread.front());
   link->unread.pop_front();
   PostLater(link->id, world_.Below(20), [id = link->id, message](control::Intake* intake) {
-    intake->PostLinkMessage(id, core::AgentMessage(message));
+    intake->PostLinkMessage(id, {}, core::AgentMessage(message));
   });
 }
 

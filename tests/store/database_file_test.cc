@@ -60,7 +60,7 @@ std::unique_ptr<DatabaseFile> Open(const std::string& file, const Schema& schema
   return std::move(opened).value();
 }
 
-Status Refusal(const std::string& file, const Schema& schema = kFirst) {
+Status RefusalText(const std::string& file, const Schema& schema = kFirst) {
   return DatabaseFile::Open(file, schema, 0644).status();
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("an empty file becomes a database, a link is followed") {
   std::filesystem::create_symlink(dir / "empty.db", dir / "link.db");
   const auto through_link = Open(dir / "link.db", kFirst);
   CHECK(through_link->file() == std::filesystem::canonical(dir / "empty.db"));
-  CHECK(Refusal(dir / "empty.db").code() == Code::kConflict);
+  CHECK(RefusalText(dir / "empty.db").code() == Code::kConflict);
 }
 
 TEST_CASE("the log of a removed database is not replayed into the new one") {
@@ -116,31 +116,31 @@ TEST_CASE("a file that is not ours is refused and left unchanged") {
   const std::string file = dir / "a.db";
   SECTION("another program's") {
     Make(file, "PRAGMA application_id = 77; CREATE TABLE x (a)");
-    CHECK_THAT(Refusal(file).text(), Catch::Contains("another program"));
+    CHECK_THAT(RefusalText(file).text(), Catch::Contains("another program"));
   }
   SECTION("without a number, with tables") {
     Make(file, "CREATE TABLE x (a)");
-    CHECK_THAT(Refusal(file).text(), Catch::Contains("another program"));
+    CHECK_THAT(RefusalText(file).text(), Catch::Contains("another program"));
   }
   SECTION("without a number, in WAL") {
     Make(file, "PRAGMA journal_mode = WAL; CREATE TABLE x (a)");
-    CHECK_THAT(Refusal(file).text(), Catch::Contains("another program"));
+    CHECK_THAT(RefusalText(file).text(), Catch::Contains("another program"));
   }
   SECTION("not a database") {
     std::ofstream(file) << std::string(5'000, 'x');
-    CHECK_THAT(Refusal(file).text(), Catch::Contains("not an SQLite database"));
+    CHECK_THAT(RefusalText(file).text(), Catch::Contains("not an SQLite database"));
   }
   SECTION("shorter than a header") {
     std::ofstream(file) << "SQLite format 3";
-    CHECK_THAT(Refusal(file).text(), Catch::Contains("not an SQLite database"));
+    CHECK_THAT(RefusalText(file).text(), Catch::Contains("not an SQLite database"));
   }
   SECTION("a folder") {
     std::filesystem::create_directory(file);
-    CHECK_THAT(Refusal(file).text(), Catch::Contains("not an SQLite database"));
+    CHECK_THAT(RefusalText(file).text(), Catch::Contains("not an SQLite database"));
     return;
   }
   const std::string before = Everything(dir);
-  const Status status = Refusal(file);
+  const Status status = RefusalText(file);
   CHECK(status.code() == Code::kInvalid);
   CHECK_THAT(status.text(), Catch::Contains(file));
   CHECK(Everything(dir) == before);
@@ -149,7 +149,7 @@ TEST_CASE("a file that is not ours is refused and left unchanged") {
 TEST_CASE("a pipe is refused at once") {
   TempDir dir;
   REQUIRE(mkfifo((dir / "pipe").c_str(), 0644) == 0);
-  CHECK_THAT(Refusal(dir / "pipe").text(), Catch::Contains("not an SQLite database"));
+  CHECK_THAT(RefusalText(dir / "pipe").text(), Catch::Contains("not an SQLite database"));
 }
 
 TEST_CASE(
@@ -169,7 +169,7 @@ TEST_CASE(
     }
   }
   const std::string before = Bytes(file) + Bytes(file + "-wal");
-  const Status status = Refusal(file);
+  const Status status = RefusalText(file);
   CHECK(status.code() == Code::kConflict);
   CHECK_THAT(status.text(),
              Catch::Contains(file) && Catch::Contains("version 3") && Catch::Contains("up to 1"));
@@ -192,12 +192,12 @@ TEST_CASE("an older database is migrated, all steps or none") {
   const std::string file = dir / "a.db";
   Open(file, kFirst);
   SECTION("a step fails") {
-    const Status status = Refusal(file, {kFirst.application_id, 3, "", kBrokenSteps});
+    const Status status = RefusalText(file, {kFirst.application_id, 3, "", kBrokenSteps});
     CHECK_FALSE(status.ok());
     CHECK_THAT(status.text(), Catch::Contains(file));
   }
   SECTION("a step is missing") {
-    const Status status = Refusal(file, {kFirst.application_id, 4, "", kSteps});
+    const Status status = RefusalText(file, {kFirst.application_id, 4, "", kSteps});
     CHECK(status.code() == Code::kInvalid);
     CHECK_THAT(status.text(), Catch::Contains("version 1") && Catch::Contains("version 4"));
   }
@@ -235,10 +235,10 @@ TEST_CASE("a second instance is refused, and the error names the first one's pro
 TEST_CASE("a missing folder, a read-only folder, a read-only file") {
   const Quiet quiet;
   TempDir dir;
-  const Status missing = Refusal(dir / "no/such/a.db");
+  const Status missing = RefusalText(dir / "no/such/a.db");
   CHECK(missing.code() == Code::kNotFound);
   CHECK_THAT(missing.text(), Catch::Contains("no/such") && Catch::Contains("create it first"));
-  CHECK(Refusal("").code() == Code::kInvalid);
+  CHECK(RefusalText("").code() == Code::kInvalid);
 
   std::filesystem::create_directory(dir / "sealed");
   { Store::Open(dir / "sealed/a.db").value(); }
@@ -282,7 +282,7 @@ TEST_CASE("a damaged database is refused after a hard stop") {
   damage.seekp(2 * 4096);  // the page of u
   damage << std::string(4096, '\xa5');
   damage.close();
-  const Status status = Refusal(dir / "b.db", schema);
+  const Status status = RefusalText(dir / "b.db", schema);
   CHECK_FALSE(status.ok());
   CHECK_THAT(status.text(), Catch::Contains("b.db") && Catch::Contains("damaged"));
 }
