@@ -74,9 +74,11 @@ class Turn {
   };
   enum class Stop : std::uint8_t { kNo, kAsked, kForced };
   struct Batch {
+    // No member initializers: clang cannot use those of a nested class in the optional below.
+    // emplace() sets all to zero.
     core::node::NodeOutput out;
-    std::uint64_t stream = 0;  // that was up when the batch was stepped
-    bool committed = false;
+    std::uint64_t stream;  // that was up when the batch was stepped
+    bool committed;
   };
 
   bool StepBatch(core::Ms now);

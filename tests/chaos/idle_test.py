@@ -235,7 +235,7 @@ def reads_nothing_but_is_there():
 
         def truth():
             newest = {one.jobId: (one.operator, one.jobStatus) for one in list(heard.messages)}
-            return newest == {'job': ('delete', 'running'), 'news': ('add', 'running')}
+            return newest == {'job': ('delete', 'failed'), 'news': ('add', 'running')}
 
         until('the final states', truth)
         heard.close()

@@ -152,9 +152,7 @@ class TestCall final : public PendingCall {
         diary_(*diary),
         name_(std::move(name)),
         id_(intake->NextId()) {}
-  void Answered(core::Answer&& answer) override {
-    End(std::to_string(static_cast<int>(answer.verdict)));
-  }
+  void Answered(core::Answer&& answer) override { End(std::string(Name(answer.verdict))); }
   void Failed(const base::Status& status) override { End("failed " + CodeName(status)); }
   core::CallId id() const { return id_; }
 
@@ -237,17 +235,17 @@ class Bed {
 TEST_CASE("an answer is released after its commit") {
   Bed bed;
   bed.Apply("apply", "j");
-  REQUIRE(bed.diary.WaitFor("apply 0"));
+  REQUIRE(bed.diary.WaitFor("apply accepted"));
   const std::vector<std::string> lines = bed.diary.lines();
   const auto committed = std::find(lines.begin(), lines.end(), "committed");
-  const auto answered = std::find(lines.begin(), lines.end(), "apply 0");
+  const auto answered = std::find(lines.begin(), lines.end(), "apply accepted");
   CHECK(committed < answered);
 }
 
 TEST_CASE("a failed commit releases nothing and ends every stream; service resumes with the disk") {
   Bed bed;
   bed.Apply("first", "j");
-  REQUIRE(bed.diary.WaitFor("first 0"));
+  REQUIRE(bed.diary.WaitFor("first accepted"));
   bed.Stream("x")->Open(core::Topic::kNotify, "j");
   REQUIRE(bed.diary.WaitFor("x announced"));
 
@@ -271,15 +269,15 @@ TEST_CASE("a failed commit releases nothing and ends every stream; service resum
   bed.Stream("z")->Open(core::Topic::kNotify, "j");
   REQUIRE(bed.diary.WaitFor("z announced"));
   bed.Stress("fourth", "j");
-  REQUIRE(bed.diary.WaitFor("fourth 0"));
+  REQUIRE(bed.diary.WaitFor("fourth accepted"));
   bed.Stress("fifth", "k");
-  REQUIRE(bed.diary.WaitFor("fifth 413"));
+  REQUIRE(bed.diary.WaitFor("fifth bad_parameter"));
 }
 
 TEST_CASE("a stream whose close arrives before its opening is ended and removed") {
   Bed bed;
   bed.Apply("apply", "j");
-  REQUIRE(bed.diary.WaitFor("apply 0"));
+  REQUIRE(bed.diary.WaitFor("apply accepted"));
   TestStream* const stream = bed.Stream("x");
   stream->PostClosed();
   stream->Open(core::Topic::kNotify, "j");
@@ -290,7 +288,7 @@ TEST_CASE("a stream whose close arrives before its opening is ended and removed"
 TEST_CASE("a notify stream that does not read is ended; the others are not") {
   Bed bed;
   bed.Apply("apply", "j");
-  REQUIRE(bed.diary.WaitFor("apply 0"));
+  REQUIRE(bed.diary.WaitFor("apply accepted"));
   TestStream* const full = bed.Stream("full");
   full->BeFull();
   full->Open(core::Topic::kNotify, "j");
@@ -298,7 +296,7 @@ TEST_CASE("a notify stream that does not read is ended; the others are not") {
   REQUIRE(bed.diary.WaitFor("full announced"));
   REQUIRE(bed.diary.WaitFor("other announced"));
   bed.Stress("stress", "j");
-  REQUIRE(bed.diary.WaitFor("stress 0"));
+  REQUIRE(bed.diary.WaitFor("stress accepted"));
   REQUIRE(bed.diary.WaitFor("full ended " + CodeName(base::ExhaustedError(""))));
   REQUIRE(bed.diary.WaitFor("other sent"));
   CHECK(bed.diary.Count("other ended 0") == 0);
@@ -309,7 +307,7 @@ TEST_CASE("many threads open and close streams: each is ended once") {
   constexpr int kStreams = 200;
   Bed bed;
   bed.Apply("apply", "j");
-  REQUIRE(bed.diary.WaitFor("apply 0"));
+  REQUIRE(bed.diary.WaitFor("apply accepted"));
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&bed, t] {
@@ -338,7 +336,7 @@ TEST_CASE("many threads open and close streams: each is ended once") {
 TEST_CASE("a call or stream that arrives after the stop is refused") {
   Bed bed;
   bed.Apply("apply", "j");
-  REQUIRE(bed.diary.WaitFor("apply 0"));
+  REQUIRE(bed.diary.WaitFor("apply accepted"));
   bed.Stream("x")->Open(core::Topic::kNotify, "j");
   bed.Stop();
   CHECK(bed.diary.Count("x ended " + CodeName(base::UnavailableError(""))) == 1);

@@ -40,7 +40,10 @@ class WithoutCoordinator(unittest.TestCase):
             (['--role=coordinator', '--aic-deadline=0s'], '--aic-deadline: 0s is too short'),
             (['--role=agent', '--sim=3:aic=faulti', '--driver=sim'], 'faulty'),
             (['run', 'show', 'seven'], 'seven'),
-            (['job', 'list', '--coordinator=127.0.0.1:99999'], '--coordinator: port "99999"'),
+            (
+                ['job', 'list', '--coordinator=127.0.0.1:99999'],
+                '--coordinator: "127.0.0.1:99999": port "99999"',
+            ),
             (['node', 'list', '--coordinator', 'http://h:1'], '--coordinator: "http://h:1" is not'),
             (['job', 'apply', 'x', '--name=a\udcff'], '--name: "a\\xff" is not UTF-8'),
             (['job', 'apply', '\udcff', '--rank-table=x'], 'ID: "\\xff" is not UTF-8'),
