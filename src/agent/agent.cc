@@ -60,7 +60,7 @@ class Agent::Impl {
     base::Result<const driver::DriverEntry*> driver = driver::FindDriver(options.driver);
     if (!driver.ok()) return driver.status();
     worker.env.assign((*driver)->worker_env.begin(), (*driver)->worker_env.end());
-    const base::Status status = AskInventory(worker, kInventoryWait, &self);
+    base::Status status = AskInventory(worker, kInventoryWait, &self);
     if (!status.ok()) return status;
     base::LogInfo("node " + node_ + ": " + std::to_string(self.devices.size()) +
                   " devices of the driver " + self.driver + "; state in " + options.state_dir);
@@ -84,9 +84,7 @@ class Agent::Impl {
   }
 
   void Post(AgentInput::Kind kind) {
-    AgentInput input;
-    input.kind = kind;
-    (void)inbox_->Post(std::move(input));  // fails only when the loop has stopped
+    (void)inbox_->Post(AgentInput{kind, false, 0});  // fails only when the loop has stopped
   }
 
   bool Wait(int timeout_ms) const {
@@ -109,7 +107,7 @@ class Agent::Impl {
 Agent::Agent(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Agent::~Agent() = default;
 
-base::Result<std::unique_ptr<Agent>> Agent::Start(AgentOptions options) {
+base::Result<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options) {
   wire::QuietGrpc();
   base::Result<std::string> target = CoordinatorTarget(options.coordinator);
   if (!target.ok()) return target.status();

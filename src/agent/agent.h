@@ -40,7 +40,7 @@ class Agent {
   // Does not need a reachable coordinator. kInvalid: an option is wrong; kConflict: another agent
   // uses the state folder; kUnavailable: the folder cannot be written or the driver does not
   // answer.
-  static base::Result<std::unique_ptr<Agent>> Start(AgentOptions options);
+  static base::Result<std::unique_ptr<Agent>> Start(const AgentOptions& options);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;

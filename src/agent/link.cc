@@ -113,12 +113,11 @@ class Stream final
       // Keep the object then: a leak of one stream is better than a deadlock.
       if (!started.ok()) base::LogWarn(started.text());
     } else {
-      (void)inbox->Post(std::move(input));
+      (void)inbox->Post(AgentInput(input));
     }
   }
   void Post(AgentInput::Kind kind, bool ok) {
-    AgentInput input{kind, ok, id_};
-    (void)inbox_->Post(std::move(input));  // fails only when the loop has ended
+    (void)inbox_->Post(AgentInput{kind, ok, id_});  // fails only when the loop has ended
   }
 
   const std::uint64_t id_;

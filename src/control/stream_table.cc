@@ -26,7 +26,7 @@ void StreamTable::Attach(const core::AttachStream& effect) {
   AttachEntry attach{effect.stream, entry->port, entry->topic};
   if (IsSignal(effect.topic)) {
     entry->on_board = true;
-    fanout_->board().Post(std::move(attach));
+    fanout_->board().Post(attach);
     return;
   }
   const auto job = jobs_.try_emplace(effect.job).first;
@@ -34,7 +34,7 @@ void StreamTable::Attach(const core::AttachStream& effect) {
   ++job->second.streams;
   entry->job = &*job;
   entry->results = job->second.results;
-  job->second.queue->Post(std::move(attach));
+  job->second.queue->Post(attach);
 }
 
 void StreamTable::Notify(const core::PublishNotify& effect) {

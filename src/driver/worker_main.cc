@@ -92,7 +92,7 @@ class Worker : public Progress {
     return start_error_.empty() ? "the worker was not started with a driver" : start_error_;
   }
   std::string DeviceError() const {
-    const std::string error = DriverError();
+    std::string error = DriverError();
     if (!error.empty()) return error;
     return device_ == nullptr ? "the device is not open" : "";
   }

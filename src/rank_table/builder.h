@@ -28,7 +28,7 @@ std::string_view TrimBlanks(std::string_view text);
 // Counts an irregularity that can occur in many places, for one warning: the first occurrence and
 // the number of occurrences.
 struct Tally {
-  void Add(std::string text) {
+  void Add(const std::string& text) {
     if (count == 0) first = text;
     mixed = mixed || first != text;
     ++count;

@@ -31,8 +31,9 @@ bool ReadNode(const Rows& rows, core::Node* node) {
   node->fqdn = rows.Text(6);
   node->driver = rows.Text(7);
   std::optional<std::vector<std::string>> addresses = SplitTexts(rows.Text(8));
-  if (addresses) node->addresses = *std::move(addresses);
-  return addresses.has_value();
+  if (!addresses) return false;
+  node->addresses = *std::move(addresses);
+  return true;
 }
 
 }  // namespace assay::store

@@ -184,7 +184,8 @@ NodeMatch Fleet::Match(const rank_table::TableNode& node) const {
 
 std::string Fleet::LeaseName(const rank_table::TableNode& node) const {
   NodeMatch match = Match(node);
-  return match.agent.empty() ? node.name : std::move(match.agent);
+  if (match.agent.empty()) return node.name;
+  return std::move(match.agent);
 }
 
 std::optional<RunId> Fleet::HolderOf(const DeviceKey& device) const {

@@ -160,6 +160,7 @@ class SimDriver : public Driver {
 
   base::Result<std::vector<ListedDevice>> Inventory() override {
     std::vector<ListedDevice> devices;
+    devices.reserve(static_cast<std::size_t>(devices_));
     for (std::int32_t i = 0; i < devices_; ++i) {
       devices.push_back({i, "sim", "simulated, no hardware"});
     }
