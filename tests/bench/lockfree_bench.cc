@@ -23,6 +23,7 @@
 #include "tests/bench/locked.h"
 
 using namespace assay;
+using namespace assay::bench;
 using namespace assay::lockfree;
 
 namespace {
