@@ -28,7 +28,7 @@ int TakeInterrupt();
 inline constexpr int kExitSignal = 128;
 
 // While the object exists, a signal that ends the process prints `words` after the command's name.
-// Of several that exist the first counts.
+// If several exist, the first one counts.
 class LastWords {
  public:
   explicit LastWords(std::string words);

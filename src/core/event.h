@@ -68,7 +68,7 @@ struct Replied {
   std::vector<ReplyItem> items;
 };
 
-// What a stream subscribes to. Of one job: kNotify = SubscribeNotifyExecStressTest, kResult =
+// The topic of a subscription. One job: kNotify = SubscribeNotifyExecStressTest, kResult =
 // SubscribeStressTestResponse. The states of all jobs: kSignal = SubscribeJobSummarySignal,
 // kSignalList = SubscribeJobSummarySignalList.
 enum class Topic : std::uint8_t { kNotify, kResult, kSignal, kSignalList };

@@ -1,4 +1,4 @@
-// What counts as answered and as faulty: the definitions behind every count of a run.
+// Defines which outcomes count as answered and as faulty, for every count of a run.
 //
 // Thread safety: values and pure functions.
 #pragma once

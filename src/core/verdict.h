@@ -1,4 +1,4 @@
-// What the core answers to a unary call. wire/clusterd_code.h has the numbers of the interfaces.
+// The core's answer to a unary call. wire/clusterd_code.h has the numbers of the interfaces.
 //
 // Thread safety: values.
 #pragma once

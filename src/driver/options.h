@@ -20,7 +20,7 @@ struct OptionSpec {
   };
   const char* name;  // unique among all drivers; of the flag, without dashes
   Type type = Type::kText;
-  // Of numbers: the allowed range, inclusive, and the default. The default of a text is "".
+  // Numbers only: the allowed range, inclusive, and the default. The default of a text is "".
   std::int64_t low = 0;
   std::int64_t high = 0;
   std::int64_t initial = 0;

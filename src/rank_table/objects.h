@@ -42,7 +42,7 @@ struct TableHead {
   const JsonScalar& list(Form form) const;
   // The form of the table; kNodes if it has none of the lists.
   Form form() const;
-  // Of version 2.0, whose device ids have another range. A rank_list is enough to say so.
+  // Whether the table is version 2.0, whose device ids have another range. A rank_list implies it.
   bool v2() const { return version.raw == "2.0" || !rank_list.null(); }
 };
 

@@ -58,7 +58,7 @@ enum class CallKind : std::uint8_t {
   kLink,     // the stream of an agent, in both directions
 };
 
-// What a request may cost. The sizes are of the serialised message.
+// The size class of a request, in bytes of the serialised message.
 enum class RequestSize : std::uint8_t {
   kQuery,         // at most kSmallBytesMax
   kSubscription,  // at most kSmallBytesMax: one or two short strings
@@ -74,7 +74,7 @@ inline constexpr std::size_t kRequestBytesMax = std::size_t{16} << 20;
 // Queries that may wait for the reader. Low, because each may read megabytes from disk.
 inline constexpr std::size_t kQueriesMax = 1000;
 
-// Who will be allowed to make a call once certificates state roles. Nothing enforces it yet.
+// The roles that may make a call once certificates state them. Nothing enforces them yet.
 enum class Role : std::uint8_t {
   kViewer,    // reads
   kOperator,  // commands at a shell, and everything that a viewer may do

@@ -29,7 +29,7 @@
 
 namespace assay::rpc {
 
-// What a call gets when it is let in. The call's object keeps the admission to its end.
+// The result of admitting a call. The object of the call keeps the admission until its end.
 struct Pass {
   core::Caller caller;  // without a role: only the message states it
   bool large = false;   // the request is above kLargeBytes

@@ -103,7 +103,7 @@ struct FakeLink final : LinkPort {
   core::Ms silent_for = 0;
 };
 
-// What a turn tells its observer.
+// Records the calls of a turn to its observer.
 class Witness final : public TurnObserver {
  public:
   explicit Witness(Lines* lines) : lines_(*lines) {}

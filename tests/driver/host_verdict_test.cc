@@ -1,4 +1,4 @@
-// What a part of a host test could not do must not hide a fault that another part has proven.
+// A part of a host test that could not run must not hide a fault that another part has proven.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

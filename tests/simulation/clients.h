@@ -46,7 +46,7 @@ class Clients final : StreamUser {
   void Outage();           // the core has forgotten every stream
   void CoordinatorDied();  // ends every stream: its process has died
 
-  // What a stream, run or lease still waits for; "" if nothing.
+  // The stream, run or lease that still waits, and for what; "" if none waits.
   std::string Pending(const Disk& disk) const;
 
  private:

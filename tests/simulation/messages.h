@@ -1,4 +1,4 @@
-// What the simulated streams carry where the program has bytes, and the encoder that makes it.
+// The messages that simulated streams carry in place of bytes, and the encoder that makes them.
 #pragma once
 
 #include <memory>

@@ -56,7 +56,7 @@ class Workers final : public agent::WorkersPort {
   std::map<core::node::WorkerKey, std::int32_t> running_;  // -> device
   std::set<core::node::WorkerKey> safing_;
   std::vector<core::node::NodeEvent> events_;
-  // What a process of an earlier generation would still say is discarded: it was killed by KillAll
+  // Messages of a process of an earlier generation are discarded: it was killed by KillAll
   // or died with the agent.
   int generation_ = 0;
   int life_ = 0;  // of the agent

@@ -48,7 +48,7 @@ Clients::Admission Clients::Subscribe(const StreamOpened& opened) {
             std::nullopt};
   }
   const std::optional<StreamId> replaced = client.stream;
-  // Of two streams of one client, the one that was opened later wins, regardless of the order in
+  // If a client has two streams, the one that was opened later wins, regardless of the order in
   // which they arrive.
   if (replaced && *replaced > opened.stream) {
     return {SubscriptionReplaced(opened.client), std::nullopt};

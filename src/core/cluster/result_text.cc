@@ -85,7 +85,7 @@ bool AllOk(const RankTest& rank) {
                      [&](Op op) { return rank.outcomes[op].code == OutcomeCode::kOk; });
 }
 
-// What is omitted to keep the message within its limit.
+// The ranks that are omitted to keep the message within its limit.
 struct Economy {
   bool skip_ok_ranks = false;
   std::size_t text_bytes = base::kDetailBytesMax;
