@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "control/control_loop.h"
+#include "tests/control/doubles.h"
 
 namespace assay::control {
 namespace {
@@ -78,23 +79,6 @@ class MemoryStorage final : public store::Storage {
   Diary* const diary_;
   core::Durable durable_;
 };
-
-class TestEncoder final : public Encoder {
- public:
-  Bytes Notify(const std::string&, const std::vector<core::RankOps>&) const override {
-    return nullptr;
-  }
-  Bytes Result(const std::string&, const std::string&) const override { return nullptr; }
-  EncodedMessage JobSignal(const core::Signal&, const std::string&) const override { return {}; }
-  EncodedMessage JobSignalList(const std::vector<EncodedMessage>&, core::Ms,
-                               std::size_t) const override {
-    return {};
-  }
-};
-
-std::string CodeName(const base::Status& status) {
-  return std::to_string(static_cast<int>(status.code()));
-}
 
 // Ends like a reactor: posts done and deletes itself, on another thread than End's caller.
 class TestStream final : public StreamPort {
@@ -222,7 +206,7 @@ class Bed {
   }
 
   Diary diary;
-  TestEncoder encoder;
+  NoEncoder encoder;
   MemoryStorage storage;
   Intake intake{IntakeLimits()};
   Fanout fanout{&encoder};

@@ -10,15 +10,13 @@
 #include <vector>
 
 #include "control/intake.h"
+#include "tests/control/doubles.h"
 
 namespace assay::control {
 namespace {
 
 using Lines = std::vector<std::string>;
 
-std::string CodeName(const base::Status& status) {
-  return std::to_string(static_cast<int>(status.code()));
-}
 const std::string kUnavailable = CodeName(base::UnavailableError(""));
 
 class MemoryStorage final : public store::Storage {
@@ -46,19 +44,6 @@ class MemoryStorage final : public store::Storage {
  private:
   Lines& lines_;
   core::Durable durable_;
-};
-
-class NoEncoder final : public Encoder {
- public:
-  Bytes Notify(const std::string&, const std::vector<core::RankOps>&) const override {
-    return nullptr;
-  }
-  Bytes Result(const std::string&, const std::string&) const override { return nullptr; }
-  EncodedMessage JobSignal(const core::Signal&, const std::string&) const override { return {}; }
-  EncodedMessage JobSignalList(const std::vector<EncodedMessage>&, core::Ms,
-                               std::size_t) const override {
-    return {};
-  }
 };
 
 struct FakeCall final : PendingCall {
